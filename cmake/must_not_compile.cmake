@@ -1,0 +1,18 @@
+# Runs the compiler command after `--`: it must fail, with output that matches EXPECTED.
+set(command)
+set(seen_separator FALSE)
+math(EXPR last "${CMAKE_ARGC} - 1")
+foreach(i RANGE 1 ${last})
+  if(seen_separator)
+    list(APPEND command "${CMAKE_ARGV${i}}")
+  elseif(CMAKE_ARGV${i} STREQUAL "--")
+    set(seen_separator TRUE)
+  endif()
+endforeach()
+
+execute_process(COMMAND ${command} RESULT_VARIABLE result OUTPUT_VARIABLE out ERROR_VARIABLE out)
+if(result EQUAL 0)
+  message(FATAL_ERROR "compiled, and must not")
+elseif(NOT out MATCHES "${EXPECTED}")
+  message(FATAL_ERROR "failed for another reason; '${EXPECTED}' is not in:\n${out}")
+endif()

@@ -1,0 +1,38 @@
+// Decision: the answer to "where does this task go, now?".
+#ifndef GPUSCHED_DECISION_DECISION_H_
+#define GPUSCHED_DECISION_DECISION_H_
+
+#include <cstdint>
+
+#include "gpusched/base/id.h"
+#include "gpusched/decision/placement.h"
+#include "gpusched/decision/refusal.h"
+
+namespace gpusched {
+
+enum class DecisionKind : std::uint8_t {
+  kPlace,   // `placement` says where
+  kWait,    // nothing free that fits; `refusal` says why
+  kReject,  // fits nowhere even on empty nodes; `refusal` says why
+};
+
+// How an answer was computed; all ways give the same answer.
+enum class DecisionPath : std::uint8_t {
+  kScan,  // every node was looked at
+};
+
+// One decision. It changes nothing by itself; committing it does.
+struct Decision {
+  DecisionKind kind = DecisionKind::kWait;
+  DecisionPath path = DecisionPath::kScan;
+  ShapeId shape;
+  Placement placement;     // if kPlace
+  std::int32_t score = 0;  // of the placement, on the policy's own scale
+  Refusal refusal;         // if not kPlace
+
+  bool placed() const { return kind == DecisionKind::kPlace; }
+};
+
+}  // namespace gpusched
+
+#endif  // GPUSCHED_DECISION_DECISION_H_

@@ -1,0 +1,133 @@
+// BasicScheduler: decides where a task goes, and commits it.
+#ifndef GPUSCHED_ENGINE_SCHEDULER_H_
+#define GPUSCHED_ENGINE_SCHEDULER_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "gpusched/decision/decision.h"
+#include "gpusched/engine/explain.h"
+#include "gpusched/engine/scan.h"
+#include "gpusched/export.h"
+#include "gpusched/policy/erased/any_score.h"
+#include "gpusched/policy/filter/fit_filters.h"
+#include "gpusched/state/cluster_state.h"
+#include "gpusched/state/transaction.h"
+
+namespace gpusched {
+
+// Refuses requests that are errors rather than waits: an unknown shape, a GPU asked of a cluster
+// that has none.
+GPUSCHED_EXPORT absl::Status CheckAskable(const ClusterState& state, ShapeId shape);
+
+// The error of a policy that left its declared range.
+GPUSCHED_EXPORT absl::Status ScoreOutOfRange(const ClusterState& state, const SearchResult& result,
+                                             ScoreRange range);
+
+// One state, one score, and filters beyond the built-in fit (which always holds). With concrete
+// types no call is indirect; Scheduler below is the run-time form. Thread-compatible. The state
+// must outlive it.
+template <PlacementScore P = AnyScore, class ExtraFilters = Filters<>>
+class BasicScheduler {
+ public:
+  BasicScheduler(ClusterState& state, P score, ExtraFilters filters = ExtraFilters())
+      : state_(state), score_(std::move(score)), filters_(std::move(filters)) {}
+
+  const ClusterState& state() const { return state_; }
+  // How many decisions were made by Place; a policy that draws at random reads it.
+  std::uint64_t sequence() const { return sequence_; }
+
+  // Where would a task of this shape go, now? Changes nothing. Errors: kInvalidArgument (unknown
+  // shape, policy parameters), kFailedPrecondition (GPU asked of a cluster without any), kInternal
+  // (a score outside its declared range).
+  absl::StatusOr<Decision> Decide(ShapeId shape) {
+    if (absl::Status status = CheckAskable(state_, shape); !status.ok()) return status;
+    if (const std::string_view problem = ProblemOf(score_); !problem.empty()) {
+      return absl::InvalidArgumentError(std::string(problem));
+    }
+    const StateView view(state_);
+    const Shape& request = view.shape(shape);
+    const SearchResult best = scan_.Find(view, request, sequence_, filters_, score_);
+    Decision decision{.shape = shape, .placement = {}, .refusal = {}};
+    if (!best.found) {
+      decision.refusal = ExplainAll(view, request);
+      decision.kind =
+          decision.refusal.outcome == Outcome::kNever ? DecisionKind::kReject : DecisionKind::kWait;
+      return decision;
+    }
+    const ScoreRange range = score_.range();
+    if (best.score < range.lo || best.score > range.hi) {
+      return ScoreOutOfRange(state_, best, range);
+    }
+    decision.kind = DecisionKind::kPlace;
+    decision.placement = {.node = view.nodes().id(best.candidate.slot),
+                          .devices = best.candidate.devices};
+    decision.score = best.score;
+    return decision;
+  }
+
+  // Gives the task what was decided. Errors as in Transaction::Place (kFailedPrecondition if the
+  // state has moved on and it does not fit any more); a decision that places nothing is
+  // kInvalidArgument.
+  absl::StatusOr<TaskId> Commit(std::string_view task, const Decision& decision) {
+    if (!decision.placed()) {
+      return absl::InvalidArgumentError("decision is not a placement; nothing to commit");
+    }
+    Transaction transaction(state_);
+    absl::StatusOr<TaskId> id = transaction.Place(task, decision.shape, decision.placement);
+    if (id.ok()) transaction.Commit();
+    return id;
+  }
+
+  // Decides and, if it found a place, commits. A name that is running is refused before anything is
+  // decided. Errors as in Decide and Commit.
+  absl::StatusOr<Decision> Place(std::string_view task, ShapeId shape) {
+    if (absl::Status status = state_.CheckNewTask(task); !status.ok()) return status;
+    absl::StatusOr<Decision> decision = Decide(shape);
+    if (!decision.ok()) return decision;
+    if (decision->placed()) {
+      if (absl::StatusOr<TaskId> id = Commit(task, *decision); !id.ok()) return id.status();
+    }
+    ++sequence_;
+    return decision;
+  }
+
+  // Takes a task's resources back. Errors: kNotFound if it is not running (any more).
+  absl::Status Release(TaskId task) {
+    Transaction transaction(state_);
+    absl::Status status = transaction.Release(task);
+    if (status.ok()) transaction.Commit();
+    return status;
+  }
+
+ private:
+  Refusal ExplainAll(const StateView& view, const Shape& shape) const {
+    RefusalBuilder builder;
+    for (const std::uint32_t slot : view.node_order()) {
+      const NodeView node = view.node(slot);
+      builder.BeginNode(node.id());
+      const auto add = [&](const Shortfall& shortfall) { builder.Add(shortfall); };
+      FitFilters().ForEach(node, shape, add);
+      filters_.ForEach(node, shape, add);
+    }
+    return builder.Finish();
+  }
+
+  ClusterState& state_;
+  P score_;
+  ExtraFilters filters_;
+  PlainScan scan_;
+  std::uint64_t sequence_ = 0;
+};
+
+// The scheduler whose policy is chosen at run time.
+using Scheduler = BasicScheduler<AnyScore>;
+extern template class GPUSCHED_EXPORT BasicScheduler<AnyScore>;
+
+}  // namespace gpusched
+
+#endif  // GPUSCHED_ENGINE_SCHEDULER_H_

@@ -1,0 +1,30 @@
+// Everything that a caller of libgpusched needs, but for simulation (gpusched/sim/*.h).
+//
+//   ClusterState state;                              // nodes, devices, running tasks
+//   Transaction tx(state); tx.AddNode(…); tx.Commit();
+//   Scheduler scheduler(state, BestFit{});           // or 0.8 * fgd + 0.2 * BestFit{}
+//   auto decision = scheduler.Place("job-1", *state.Intern({.cpu_milli = 4000, …}));
+//   if (!decision->placed()) puts(RefusalText(state, …).c_str());
+#ifndef GPUSCHED_GPUSCHED_H_
+#define GPUSCHED_GPUSCHED_H_
+
+#include "gpusched/engine/scheduler.h"
+#include "gpusched/policy/erased/any_score.h"
+#include "gpusched/policy/erased/registry.h"
+#include "gpusched/policy/filter/filters.h"
+#include "gpusched/policy/score/best_fit.h"
+#include "gpusched/policy/score/dot_product.h"
+#include "gpusched/policy/score/fgd.h"
+#include "gpusched/policy/score/first_fit.h"
+#include "gpusched/policy/score/gpu_clustering.h"
+#include "gpusched/policy/score/gpu_packing.h"
+#include "gpusched/policy/score/random.h"
+#include "gpusched/policy/score/weighted.h"
+#include "gpusched/policy/score/worst_fit.h"
+#include "gpusched/spec/validate.h"
+#include "gpusched/state/audit.h"
+#include "gpusched/state/cluster_state.h"
+#include "gpusched/state/state_hash.h"
+#include "gpusched/state/transaction.h"
+
+#endif  // GPUSCHED_GPUSCHED_H_

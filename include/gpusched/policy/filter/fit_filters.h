@@ -1,0 +1,40 @@
+// The built-in filters, one a resource, and what each says is lacking.
+//
+// Together they say yes exactly where Fits (state/fit.h) does. Each tells "never here" (the node
+// could not take the task even when empty) from "not now".
+#ifndef GPUSCHED_POLICY_FILTER_FIT_FILTERS_H_
+#define GPUSCHED_POLICY_FILTER_FIT_FILTERS_H_
+
+#include "gpusched/decision/refusal.h"
+#include "gpusched/export.h"
+#include "gpusched/policy/filter/filters.h"
+#include "gpusched/state/node_view.h"
+#include "gpusched/state/shape.h"
+
+namespace gpusched {
+
+// A node with a device of a model that the task allows; any node for a task without GPU.
+struct GPUSCHED_EXPORT ModelAllowed {
+  Shortfall operator()(const NodeView& node, const Shape& shape) const;
+};
+
+struct GPUSCHED_EXPORT EnoughCpu {
+  Shortfall operator()(const NodeView& node, const Shape& shape) const;
+};
+
+struct GPUSCHED_EXPORT EnoughMemory {
+  Shortfall operator()(const NodeView& node, const Shape& shape) const;
+};
+
+// A single allowed device with the asked share and memory, or enough wholly free ones. The numbers
+// are milli of the roomiest allowed device (MiB, if only its memory falls short), or whole devices.
+struct GPUSCHED_EXPORT EnoughDevices {
+  Shortfall operator()(const NodeView& node, const Shape& shape) const;
+};
+
+// All of the above, in the order in which refusals are counted.
+using FitFilters = Filters<ModelAllowed, EnoughCpu, EnoughMemory, EnoughDevices>;
+
+}  // namespace gpusched
+
+#endif  // GPUSCHED_POLICY_FILTER_FIT_FILTERS_H_

@@ -1,0 +1,31 @@
+// BestFit: the node that is fullest afterwards.
+#ifndef GPUSCHED_POLICY_SCORE_BEST_FIT_H_
+#define GPUSCHED_POLICY_SCORE_BEST_FIT_H_
+
+#include <string_view>
+
+#include "gpusched/policy/score/norms.h"
+
+namespace gpusched {
+
+// ⌊100 · (1 − (cpu_left/N_cpu + gpu_left/N_gpu)/2)⌋, left = after placement, GPU summed over
+// devices; exact in integers. Weng et al., ATC 2023, section 6.1 (BestFit). Range [0, 100].
+struct BestFit {
+  ScoreNorms norms;
+
+  static constexpr Reads kReads = Reads::kNode;
+  static constexpr ScoreRange range() { return {0, 100}; }
+  constexpr std::string_view problem() const { return norms.problem(); }
+
+  Score operator()(const NodeView& node, const Shape& shape, DeviceMask) const {
+    const Wide cpu_left = node.cpu_free() - ScoredCpu(shape);
+    const Wide gpu_left = node.gpu_free_milli() - shape.gpu_milli_total();
+    const Wide whole = Wide{2} * norms.cpu_milli * norms.gpu_milli;
+    const Wide left = cpu_left * norms.gpu_milli + gpu_left * norms.cpu_milli;
+    return SaturatingRatio(100 * (whole - left), whole, range());
+  }
+};
+
+}  // namespace gpusched
+
+#endif  // GPUSCHED_POLICY_SCORE_BEST_FIT_H_

@@ -1,0 +1,53 @@
+// Blend: the arithmetic of a weighted sum of scores, shared by the static and the erased form.
+#ifndef GPUSCHED_POLICY_SCORE_BLEND_H_
+#define GPUSCHED_POLICY_SCORE_BLEND_H_
+
+#include <cmath>
+#include <cstdint>
+#include <string_view>
+
+#include "gpusched/policy/concepts.h"
+
+namespace gpusched {
+
+// The one rounding rule of composed scores. With weights w_i, W their sum, and each score s_i in
+// its declared range [lo_i, hi_i]:
+//
+//   ⌊ Σ f_i · (s_i − lo_i) / 2^32 + ½ ⌋,   f_i = ⌊ w_i · 10000 · 2^32 / (W · (hi_i − lo_i)) ⌋
+//
+// so every term counts by its weight whatever its scale, only ratios of weights matter, and the sum
+// is rounded once. A score with a range of one value adds nothing. Range [0, 10000].
+struct Blend {
+  static constexpr ScoreRange kRange = {0, 10'000};
+  static constexpr std::int64_t kMaxWeightMilli = 1'000'000;
+
+  // f_i of a term.
+  static constexpr std::int64_t Factor(std::int64_t weight_milli, std::int64_t weight_sum,
+                                       ScoreRange range) {
+    const std::int64_t width = std::int64_t{range.hi} - range.lo;
+    if (width <= 0 || weight_sum <= 0) return 0;
+    return static_cast<std::int64_t>((Wide{weight_milli} * kRange.hi << 32) /
+                                     (Wide{weight_sum} * width));
+  }
+
+  // Rounds Σ f_i · (s_i − lo_i).
+  static constexpr Score Round(std::int64_t sum) {
+    return static_cast<Score>((sum + (std::int64_t{1} << 31)) >> 32);
+  }
+
+  // A weight in milli, rounded to nearest; 0 if it is not one (see Problem).
+  static std::int64_t WeightMilli(double weight) {
+    if (!(weight >= 0.001 && weight <= 1000)) return 0;
+    return std::llround(weight * 1000);
+  }
+
+  // What is wrong with a weight; empty if nothing.
+  static constexpr std::string_view Problem(std::int64_t weight_milli) {
+    if (weight_milli >= 1 && weight_milli <= kMaxWeightMilli) return {};
+    return "a weight must be 0.001 to 1000 (resolution 0.001)";
+  }
+};
+
+}  // namespace gpusched
+
+#endif  // GPUSCHED_POLICY_SCORE_BLEND_H_

@@ -1,0 +1,31 @@
+// WorstFit: the node that is emptiest afterwards, to spread load.
+#ifndef GPUSCHED_POLICY_SCORE_WORST_FIT_H_
+#define GPUSCHED_POLICY_SCORE_WORST_FIT_H_
+
+#include <string_view>
+
+#include "gpusched/policy/score/norms.h"
+
+namespace gpusched {
+
+// ⌊100 · (cpu_left/N_cpu + gpu_left/N_gpu)/2⌋, left = after placement: BestFit turned round.
+// Range [0, 100].
+struct WorstFit {
+  ScoreNorms norms;
+
+  static constexpr Reads kReads = Reads::kNode;
+  static constexpr ScoreRange range() { return {0, 100}; }
+  constexpr std::string_view problem() const { return norms.problem(); }
+
+  Score operator()(const NodeView& node, const Shape& shape, DeviceMask) const {
+    const Wide cpu_left = node.cpu_free() - ScoredCpu(shape);
+    const Wide gpu_left = node.gpu_free_milli() - shape.gpu_milli_total();
+    const Wide whole = Wide{2} * norms.cpu_milli * norms.gpu_milli;
+    return SaturatingRatio(100 * (cpu_left * norms.gpu_milli + gpu_left * norms.cpu_milli), whole,
+                           range());
+  }
+};
+
+}  // namespace gpusched
+
+#endif  // GPUSCHED_POLICY_SCORE_WORST_FIT_H_

@@ -1,0 +1,41 @@
+// NodeSpec: a machine as its owner describes it.
+#ifndef GPUSCHED_SPEC_NODE_SPEC_H_
+#define GPUSCHED_SPEC_NODE_SPEC_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gpusched/base/quantity.h"
+
+namespace gpusched {
+
+// One accelerator. `model` is a name of the catalogue or one declared opaque.
+struct DeviceSpec {
+  std::string model;
+  // What can be given out: 1000 = the whole device; 0 = present but out of service.
+  std::int64_t gpu_milli = kMilli;
+  // Absent: memory is not tracked and holds nobody back. 0 is a device without memory.
+  std::optional<std::int64_t> gpu_mem_mib;
+};
+
+// A node with its capacity. Checked by Validate (spec/validate.h) where it enters a state:
+// amounts in [0, 2^40], at most 64 devices, a name that is not empty.
+struct NodeSpec {
+  std::string name;
+  std::int64_t cpu_milli = 0;
+  std::int64_t mem_mib = 0;
+  std::vector<DeviceSpec> devices;
+};
+
+// What others than this library use on a node: daemons, another scheduler. Absent entries are 0.
+struct ForeignUsage {
+  std::int64_t cpu_milli = 0;
+  std::int64_t mem_mib = 0;
+  std::vector<std::int64_t> device_milli;  // by device index; at most as many as there are devices
+};
+
+}  // namespace gpusched
+
+#endif  // GPUSCHED_SPEC_NODE_SPEC_H_

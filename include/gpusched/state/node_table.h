@@ -1,0 +1,119 @@
+// NodeTable: the rows of the ledger that say what each node and device has and has given out.
+#ifndef GPUSCHED_STATE_NODE_TABLE_H_
+#define GPUSCHED_STATE_NODE_TABLE_H_
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "gpusched/base/device_mask.h"
+#include "gpusched/base/id.h"
+#include "gpusched/base/resources.h"
+#include "gpusched/export.h"
+#include "gpusched/spec/node_spec.h"
+#include "gpusched/spec/task_kind.h"
+#include "gpusched/state/shape.h"
+
+namespace gpusched {
+
+// Amounts of one device.
+struct DeviceAmounts {
+  std::int64_t gpu_milli = 0;
+  std::int64_t mem_mib = 0;
+  friend bool operator==(const DeviceAmounts&, const DeviceAmounts&) = default;
+};
+
+// The ledger of one device. Memory that the owner did not state is untracked: it holds nobody back.
+struct DeviceLedger {
+  DeviceAmounts capacity, used, held, foreign;
+  bool mem_tracked = false;
+};
+
+// What is free on one device, as the hot path reads it. Never negative.
+struct DeviceFree {
+  static constexpr std::int64_t kUntracked = std::numeric_limits<std::int64_t>::max();
+
+  std::int64_t mem_mib = kUntracked;
+  std::int32_t gpu_milli = 0;
+  std::uint32_t model = 0;  // index in the ModelTable
+};
+
+// Parallel columns by node slot; the devices of a node are contiguous. Columns are capacity, used
+// (by our tasks), held (promised to somebody), foreign (used by others than us); free is derived:
+// max(0, capacity − used − held − foreign), device by device.
+//
+// A writer calls it through Transaction; everybody else sees it const. Unchecked: the caller has
+// validated the amounts, and sums of them stay far inside 64 bits (kMaxQuantity).
+class GPUSCHED_EXPORT NodeTable {
+ public:
+  // --- reading -------------------------------------------------------------------------------
+  std::uint32_t slots() const { return static_cast<std::uint32_t>(live_.size()); }
+  // Live slots in node order, which is the order of joining; ties between nodes break by it.
+  std::span<const std::uint32_t> order() const { return order_; }
+  bool live(std::uint32_t slot) const { return slot < live_.size() && live_[slot] != 0; }
+  NodeId id(std::uint32_t slot) const { return {.slot = slot, .generation = generation_[slot]}; }
+  bool Has(NodeId id) const { return live(id.slot) && generation_[id.slot] == id.generation; }
+
+  const Resources& capacity(std::uint32_t slot) const { return capacity_[slot]; }
+  const Resources& used(std::uint32_t slot) const { return used_[slot]; }
+  const Resources& held(std::uint32_t slot) const { return held_[slot]; }
+  const Resources& foreign(std::uint32_t slot) const { return foreign_[slot]; }
+  const Resources& free(std::uint32_t slot) const { return free_[slot]; }
+
+  std::span<const DeviceLedger> devices(std::uint32_t slot) const {
+    return {device_ledger_.data() + hot_[slot].first_device, hot_[slot].device_count};
+  }
+  std::span<const DeviceFree> device_free(std::uint32_t slot) const {
+    return {device_free_.data() + hot_[slot].first_device, hot_[slot].device_count};
+  }
+  // Devices with all of a whole device free.
+  std::uint32_t whole_free(std::uint32_t slot) const { return hot_[slot].whole_free; }
+  ModelMask models(std::uint32_t slot) const { return hot_[slot].models; }
+  std::uint32_t tasks(std::uint32_t slot, TaskKind kind) const {
+    return tasks_[slot][static_cast<std::size_t>(kind)];
+  }
+
+  // --- writing (Transaction only) ------------------------------------------------------------
+  // Adds a row with nothing used; `models` gives the index of each device's model.
+  std::uint32_t Insert(const NodeSpec& spec, std::span<const std::uint32_t> models);
+  // Takes a row out of the node order, at the position that it returns; it can be put back there.
+  std::size_t Detach(std::uint32_t slot);
+  void Reattach(std::uint32_t slot, std::size_t position);
+  // Makes a detached slot free for another node and its handles stale.
+  void Recycle(std::uint32_t slot);
+
+  void Take(std::uint32_t slot, const Shape& shape, DeviceMask devices);
+  void Give(std::uint32_t slot, const Shape& shape, DeviceMask devices);
+  void SetForeign(std::uint32_t slot, const ForeignUsage& usage);
+
+ private:
+  struct Hot {
+    ModelMask models = 0;
+    std::uint32_t first_device = 0;
+    std::uint16_t device_count = 0;
+    std::uint16_t whole_free = 0;
+  };
+
+  void AddUsed(std::uint32_t slot, const Shape& shape, DeviceMask devices, std::int64_t sign);
+  void RefreshDevice(std::uint32_t slot, std::uint32_t device);
+  void RefreshNode(std::uint32_t slot);
+
+  std::vector<std::uint32_t> order_;
+  std::vector<std::uint8_t> live_;
+  std::vector<std::uint32_t> generation_;
+  std::vector<Resources> capacity_, used_, held_, foreign_, free_;
+  std::vector<Hot> hot_;
+  std::vector<std::array<std::uint32_t, kTaskKinds>> tasks_;
+  std::vector<DeviceLedger> device_ledger_;
+  std::vector<DeviceFree> device_free_;
+  // Free slots with their device count: a slot is reused by a node with as many devices, so that
+  // the device columns never move.
+  std::vector<std::pair<std::uint16_t, std::uint32_t>> recycled_;
+};
+
+}  // namespace gpusched
+
+#endif  // GPUSCHED_STATE_NODE_TABLE_H_

@@ -1,0 +1,103 @@
+#include "gpusched/engine/explain.h"
+
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "gpusched/base/quantity.h"
+
+namespace gpusched {
+namespace {
+
+// Orders shortfalls by the share of what is needed that is lacking. Without numbers, all of it is.
+bool LacksMore(const Shortfall& a, const Shortfall& b) {
+  const auto lack = [](const Shortfall& s) { return s.need == 0 ? 1 : s.need - s.have; };
+  const auto need = [](const Shortfall& s) { return s.need == 0 ? 1 : s.need; };
+  return Wide{lack(a)} * need(b) > Wide{lack(b)} * need(a);
+}
+
+std::string ShortfallText(const Shortfall& shortfall, const Shape& shape) {
+  const std::int64_t need = shortfall.need;
+  const std::int64_t have = shortfall.have;
+  switch (shortfall.verdict.reason) {
+    case Reason::kModelNotAllowed:
+      return "no device is of a model that the task allows";
+    case Reason::kInsufficientCpu:
+      return absl::StrCat(need, " cpu_milli asked, ", have, " free");
+    case Reason::kInsufficientMemory:
+      return absl::StrCat(need, " mem_mib asked, ", have, " free");
+    case Reason::kNoDeviceWithRoom:
+      return absl::StrCat(need, need == shape.gpu_milli ? " gpu_milli" : " gpu_mem_mib",
+                          " of one device asked, ", have, " free");
+    case Reason::kTooFewWholeDevices:
+      return absl::StrCat(need, " whole devices asked, ", have, " free");
+    case Reason::kFilteredByUser:
+      return "a filter of yours refused it";
+    case Reason::kNone:
+    case Reason::kNoNodes:
+      break;
+  }
+  return "";
+}
+
+}  // namespace
+
+void RefusalBuilder::BeginNode(NodeId node) {
+  EndNode();
+  any_node_ = true;
+  node_ = node;
+  failing_ = 0;
+  never_ = false;
+  first_ = Reason::kNone;
+  worst_ = {};
+}
+
+void RefusalBuilder::Add(const Shortfall& shortfall) {
+  if (shortfall.verdict.ok()) return;
+  if (failing_ == 0) first_ = shortfall.verdict.reason;
+  if (failing_ == 0 || LacksMore(shortfall, worst_)) worst_ = shortfall;
+  never_ = never_ || shortfall.verdict.outcome == Outcome::kNever;
+  ++failing_;
+}
+
+void RefusalBuilder::EndNode() {
+  if (!any_node_) return;
+  if (!never_) all_never_ = false;
+  if (failing_ == 0) return;
+  ++refusal_.nodes_by_reason[static_cast<std::size_t>(first_)];
+  const bool nearer = nearest_failing_ == 0 || failing_ < nearest_failing_ ||
+                      (failing_ == nearest_failing_ && LacksMore(refusal_.shortfall, worst_));
+  if (!nearer) return;
+  nearest_failing_ = failing_;
+  refusal_.nearest = node_;
+  refusal_.shortfall = worst_;
+}
+
+Refusal RefusalBuilder::Finish() {
+  EndNode();
+  if (!any_node_) {
+    refusal_.shortfall.verdict = Verdict::Wait(Reason::kNoNodes);
+  } else {
+    refusal_.outcome = all_never_ ? Outcome::kNever : Outcome::kWait;
+  }
+  return refusal_;
+}
+
+std::string RefusalText(const ClusterState& state, ShapeId shape, const Refusal& refusal) {
+  if (refusal.dominant() == Reason::kNoNodes) return "the cluster has no nodes";
+  std::string text = absl::StrCat("0 of ", state.node_count(), " nodes take it:");
+  std::string_view separator = " ";
+  for (std::size_t i = 0; i < kReasons; ++i) {
+    if (refusal.nodes_by_reason[i] == 0) continue;
+    absl::StrAppend(&text, std::string(separator), refusal.nodes_by_reason[i], " ",
+                    std::string(ReasonName(static_cast<Reason>(i))));
+    separator = ", ";
+  }
+  absl::StrAppend(&text, "; nearest is '", std::string(state.node_name(refusal.nearest)), "': ",
+                  ShortfallText(refusal.shortfall, state.shapes()[shape]));
+  if (refusal.outcome == Outcome::kNever) {
+    absl::StrAppend(&text, "; it would not fit even on empty nodes");
+  }
+  return text;
+}
+
+}  // namespace gpusched

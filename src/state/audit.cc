@@ -1,0 +1,143 @@
+#include "gpusched/state/audit.h"
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gpusched/base/quantity.h"
+
+namespace gpusched {
+namespace {
+
+absl::Status Differs(std::string_view what, std::string_view name, std::int64_t ledger,
+                     std::int64_t counted) {
+  return absl::InternalError(absl::StrCat("audit: ", std::string(what), " of '", std::string(name),
+                                          "' is ", ledger, " in the ledger but ", counted,
+                                          " by count"));
+}
+
+// What the tasks on one node imply.
+struct Count {
+  Resources used;
+  std::array<std::uint32_t, kTaskKinds> tasks{};
+  std::vector<DeviceAmounts> devices;
+};
+
+absl::Status AuditNode(const ClusterState& state, std::uint32_t slot, const Count& count) {
+  const NodeTable& nodes = state.nodes();
+  const std::string_view name = state.node_name(nodes.id(slot));
+  Resources free;
+  std::int64_t whole_free = 0;
+  const auto ledgers = nodes.devices(slot);
+  for (std::size_t i = 0; i < ledgers.size(); ++i) {
+    const DeviceLedger& d = ledgers[i];
+    if (d.used != count.devices[i]) {
+      return Differs(absl::StrCat("devices[", i, "].used.gpu_milli"), name, d.used.gpu_milli,
+                     count.devices[i].gpu_milli);
+    }
+    const std::int64_t milli = std::max<std::int64_t>(
+        0, d.capacity.gpu_milli - d.used.gpu_milli - d.held.gpu_milli - d.foreign.gpu_milli);
+    const DeviceFree& derived = nodes.device_free(slot)[i];
+    if (derived.gpu_milli != milli) {
+      return Differs(absl::StrCat("devices[", i, "].free.gpu_milli"), name, derived.gpu_milli,
+                     milli);
+    }
+    free[ResourceKind::kGpuMilli] += milli;
+    whole_free += milli == kMilli ? 1 : 0;
+    if (!d.mem_tracked) continue;
+    const std::int64_t mem = std::max<std::int64_t>(
+        0, d.capacity.mem_mib - d.used.mem_mib - d.held.mem_mib - d.foreign.mem_mib);
+    if (derived.mem_mib != mem) {
+      return Differs(absl::StrCat("devices[", i, "].free.gpu_mem_mib"), name, derived.mem_mib, mem);
+    }
+    free[ResourceKind::kGpuMemMib] += mem;
+  }
+  for (const ResourceKind kind : {ResourceKind::kCpuMilli, ResourceKind::kMemMib}) {
+    free[kind] = std::max<std::int64_t>(0, nodes.capacity(slot)[kind] - nodes.used(slot)[kind] -
+                                               nodes.held(slot)[kind] - nodes.foreign(slot)[kind]);
+  }
+  for (std::size_t i = 0; i < kResourceKinds; ++i) {
+    const auto kind = static_cast<ResourceKind>(i);
+    if (nodes.used(slot)[kind] != count.used[kind]) {
+      return Differs(absl::StrCat("used ", std::string(ResourceName(kind))), name,
+                     nodes.used(slot)[kind], count.used[kind]);
+    }
+    if (nodes.free(slot)[kind] != free[kind]) {
+      return Differs(absl::StrCat("free ", std::string(ResourceName(kind))), name,
+                     nodes.free(slot)[kind], free[kind]);
+    }
+  }
+  if (nodes.whole_free(slot) != whole_free) {
+    return Differs("whole_free", name, nodes.whole_free(slot), whole_free);
+  }
+  for (std::size_t kind = 0; kind < kTaskKinds; ++kind) {
+    const std::uint32_t tasks = nodes.tasks(slot, static_cast<TaskKind>(kind));
+    if (tasks != count.tasks[kind]) {
+      return Differs(absl::StrCat("tasks of kind ", kind), name, tasks, count.tasks[kind]);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Resources SumRows(std::span<const Resources> rows) {
+  using Columns = Eigen::Array<std::int64_t, kResourceKinds, Eigen::Dynamic>;
+  Resources sum;
+  if (rows.empty()) return sum;
+  const Eigen::Map<const Columns> matrix(rows.front().amount.data(), kResourceKinds,
+                                         static_cast<Eigen::Index>(rows.size()));
+  Eigen::Map<Eigen::Array<std::int64_t, kResourceKinds, 1>>(sum.amount.data()) =
+      matrix.rowwise().sum();
+  return sum;
+}
+
+absl::Status Audit(const ClusterState& state) {
+  const NodeTable& nodes = state.nodes();
+  std::vector<Count> counts(nodes.slots());
+  for (const std::uint32_t slot : nodes.order())
+    counts[slot].devices.resize(nodes.devices(slot).size());
+  for (std::uint32_t slot = 0; slot < state.tasks().slots(); ++slot) {
+    if (!state.tasks().live(slot)) continue;
+    const TaskRow& row = state.tasks()[slot];
+    if (!nodes.Has(row.placement.node)) {
+      return absl::InternalError(absl::StrCat("audit: task '",
+                                              std::string(state.task_name(state.tasks().id(slot))),
+                                              "' runs on a node that is not there"));
+    }
+    const Shape& shape = state.shapes()[row.shape];
+    Count& count = counts[row.placement.node.slot];
+    count.used[ResourceKind::kCpuMilli] += shape.cpu_milli;
+    count.used[ResourceKind::kMemMib] += shape.mem_mib;
+    ++count.tasks[static_cast<std::size_t>(shape.kind())];
+    for (DeviceMask rest = row.placement.devices; !rest.empty(); rest.DropFirst()) {
+      const auto i = static_cast<std::size_t>(rest.First());
+      const bool tracked = nodes.devices(row.placement.node.slot)[i].mem_tracked;
+      const std::int64_t mem = tracked ? shape.gpu_mem_mib : 0;
+      count.devices[i].gpu_milli += shape.gpu_milli;
+      count.devices[i].mem_mib += mem;
+      count.used[ResourceKind::kGpuMilli] += shape.gpu_milli;
+      count.used[ResourceKind::kGpuMemMib] += mem;
+    }
+  }
+  for (const std::uint32_t slot : nodes.order()) {
+    if (absl::Status status = AuditNode(state, slot, counts[slot]); !status.ok()) return status;
+  }
+  std::vector<Resources> capacities;
+  for (const std::uint32_t slot : nodes.order()) capacities.push_back(nodes.capacity(slot));
+  const Resources total = SumRows(capacities);
+  for (std::size_t i = 0; i < kResourceKinds; ++i) {
+    const auto kind = static_cast<ResourceKind>(i);
+    if (state.capacity()[kind] != total[kind]) {
+      return Differs(absl::StrCat("capacity ", std::string(ResourceName(kind))), "cluster",
+                     state.capacity()[kind], total[kind]);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace gpusched

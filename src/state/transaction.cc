@@ -1,0 +1,269 @@
+#include "gpusched/state/transaction.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gpusched/base/quantity.h"
+#include "gpusched/spec/field_error.h"
+#include "gpusched/spec/validate.h"
+#include "gpusched/state/fit.h"
+
+namespace gpusched {
+namespace {
+
+// Sums over a cluster stay below this, so that differences of two sums stay inside 64 bits.
+constexpr std::int64_t kMaxTotal = std::int64_t{1} << 62;
+
+absl::Status StaleNode(const ClusterState& state, NodeId node) {
+  return FieldError(absl::StatusCode::kNotFound, "", "node", Quoted(state.node_name(node)),
+                    "it is not in the cluster (any more)");
+}
+
+// Says what exactly does not fit; called only when FitsOn said no.
+absl::Status DoesNotFit(const ClusterState& state, const Shape& shape, const Placement& placement) {
+  const NodeView node = state.node(placement.node.slot);
+  const std::string where =
+      absl::StrCat("node '", std::string(state.node_name(placement.node)), "'");
+  const auto lacks = [&](std::string_view field, std::int64_t have, std::int64_t need) {
+    return FieldError(absl::StatusCode::kFailedPrecondition, where, field,
+                      absl::StrCat(have, " free"), absl::StrCat("the task asks ", need));
+  };
+  if (node.cpu_free() < shape.cpu_milli)
+    return lacks("cpu_milli", node.cpu_free(), shape.cpu_milli);
+  if (node.mem_free() < shape.mem_mib) return lacks("mem_mib", node.mem_free(), shape.mem_mib);
+  if (placement.devices.size() != shape.gpu_count) {
+    return FieldError(absl::StatusCode::kFailedPrecondition, where, "devices",
+                      absl::StrCat(placement.devices.size(), " devices"),
+                      absl::StrCat("the task asks ", shape.gpu_count));
+  }
+  for (DeviceMask rest = placement.devices; !rest.empty(); rest.DropFirst()) {
+    const auto i = static_cast<std::size_t>(rest.First());
+    const std::string field = absl::StrCat("devices[", i, "]");
+    if (i >= node.devices().size()) {
+      return FieldError(absl::StatusCode::kFailedPrecondition, where, field, "missing",
+                        absl::StrCat("the node has ", node.devices().size(), " devices"));
+    }
+    const DeviceFree& device = node.devices()[i];
+    if (((shape.models >> device.model) & 1) == 0) {
+      return FieldError(absl::StatusCode::kFailedPrecondition, where, field,
+                        Quoted(state.models().name(device.model)),
+                        "the task does not allow this model");
+    }
+    if (device.gpu_milli < shape.gpu_milli) {
+      return lacks(field + ".gpu_milli", device.gpu_milli, shape.gpu_milli);
+    }
+    if (device.mem_mib < shape.gpu_mem_mib) {
+      return lacks(field + ".gpu_mem_mib", device.mem_mib, shape.gpu_mem_mib);
+    }
+  }
+  return absl::InternalError("a placement was refused that fits");
+}
+
+}  // namespace
+
+Transaction::Transaction(ClusterState& state) : state_(state), open_(!state.transaction_open_) {
+  if (open_) state_.transaction_open_ = true;
+}
+
+Transaction::~Transaction() {
+  if (!open_) return;
+  RollbackTo(0);
+  Close();
+}
+
+absl::Status Transaction::CheckOpen() const {
+  if (open_) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "this transaction is over, or another one is open on the same state; "
+      "commit or drop that one and begin a new one");
+}
+
+absl::StatusOr<NodeId> Transaction::AddNode(const NodeSpec& spec) {
+  GPUSCHED_RETURN_IF_ERROR(CheckOpen());
+  GPUSCHED_RETURN_IF_ERROR(Validate(spec, state_.catalog_));
+  if (state_.node_names_.Find(spec.name)) {
+    return FieldError(absl::StatusCode::kAlreadyExists, "node", "name", Quoted(spec.name),
+                      "a node of this name is in the cluster; use another name or remove it first");
+  }
+  Resources totals = state_.capacity_;
+  const auto add = [&](ResourceKind kind, std::int64_t amount) {
+    return CheckedAdd(totals[kind], amount, totals[kind]) && totals[kind] <= kMaxTotal;
+  };
+  bool fits =
+      add(ResourceKind::kCpuMilli, spec.cpu_milli) && add(ResourceKind::kMemMib, spec.mem_mib);
+  std::vector<std::uint32_t> models;
+  models.reserve(spec.devices.size());
+  for (const DeviceSpec& device : spec.devices) {
+    fits = fits && add(ResourceKind::kGpuMilli, device.gpu_milli) &&
+           add(ResourceKind::kGpuMemMib, device.gpu_mem_mib.value_or(0));
+    const auto index = state_.models_.Intern(device.model);
+    if (!index) {
+      return FieldError(absl::StatusCode::kResourceExhausted,
+                        absl::StrCat("node '", spec.name, "'"), "devices[].model",
+                        Quoted(device.model),
+                        absl::StrCat("one state knows at most ", kMaxModels, " model names"));
+    }
+    models.push_back(*index);
+  }
+  if (!fits) {
+    return FieldError(absl::StatusCode::kResourceExhausted, absl::StrCat("node '", spec.name, "'"),
+                      "the cluster's sum with it", "too large",
+                      absl::StrCat("a cluster holds at most ", kMaxTotal, " units of a resource"));
+  }
+  const std::uint32_t slot = state_.nodes_.Insert(spec, models);
+  state_.node_names_.Bind(spec.name, slot);
+  AddCapacity(slot, 1);
+  log_.push_back({.op = Op::kAddNode, .slot = slot});
+  return state_.nodes_.id(slot);
+}
+
+absl::Status Transaction::RemoveNode(NodeId node) {
+  GPUSCHED_RETURN_IF_ERROR(CheckOpen());
+  if (!state_.nodes_.Has(node)) return StaleNode(state_, node);
+  std::uint32_t running = 0;
+  for (std::size_t kind = 0; kind < kTaskKinds; ++kind) {
+    running += state_.nodes_.tasks(node.slot, static_cast<TaskKind>(kind));
+  }
+  if (running > 0) {
+    return FieldError(absl::StatusCode::kFailedPrecondition, "node",
+                      std::string(state_.node_name(node)),
+                      absl::StrCat("running ", running, " tasks"), "release them first");
+  }
+  AddCapacity(node.slot, -1);
+  state_.node_names_.Unbind(node.slot);
+  const std::size_t position = state_.nodes_.Detach(node.slot);
+  log_.push_back({.op = Op::kRemoveNode, .slot = node.slot, .extra = position});
+  return absl::OkStatus();
+}
+
+absl::Status Transaction::SetForeign(NodeId node, const ForeignUsage& usage) {
+  GPUSCHED_RETURN_IF_ERROR(CheckOpen());
+  if (!state_.nodes_.Has(node)) return StaleNode(state_, node);
+  const std::string where =
+      absl::StrCat("foreign usage of node '", std::string(state_.node_name(node)), "'");
+  const auto check = [&](std::string_view field, std::int64_t value) {
+    if (value >= 0 && value <= kMaxQuantity) return absl::OkStatus();
+    return InvalidField(where, field, absl::StrCat(value), absl::StrCat("use 0 to ", kMaxQuantity));
+  };
+  GPUSCHED_RETURN_IF_ERROR(check("cpu_milli", usage.cpu_milli));
+  GPUSCHED_RETURN_IF_ERROR(check("mem_mib", usage.mem_mib));
+  const auto devices = state_.nodes_.devices(node.slot);
+  if (usage.device_milli.size() > devices.size()) {
+    return InvalidField(where, "device_milli", absl::StrCat(usage.device_milli.size(), " entries"),
+                        absl::StrCat("the node has ", devices.size(), " devices"));
+  }
+  for (const std::int64_t milli : usage.device_milli) {
+    GPUSCHED_RETURN_IF_ERROR(check("device_milli", milli));
+  }
+  const Resources& before = state_.nodes_.foreign(node.slot);
+  ForeignUsage saved{.cpu_milli = before[ResourceKind::kCpuMilli],
+                     .mem_mib = before[ResourceKind::kMemMib],
+                     .device_milli = {}};
+  for (const DeviceLedger& device : devices) saved.device_milli.push_back(device.foreign.gpu_milli);
+  log_.push_back({.op = Op::kSetForeign, .slot = node.slot, .extra = saved_.size()});
+  saved_.push_back(std::move(saved));
+  state_.nodes_.SetForeign(node.slot, usage);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<TaskId> Transaction::Place(std::string_view task, ShapeId shape,
+                                          const Placement& placement) {
+  GPUSCHED_RETURN_IF_ERROR(CheckOpen());
+  GPUSCHED_RETURN_IF_ERROR(state_.CheckNewTask(task));
+  if (!state_.shapes_.Has(shape)) {
+    return InvalidField("task " + Quoted(task), "shape", absl::StrCat("#", shape.slot),
+                        "intern it in this state first");
+  }
+  if (!state_.nodes_.Has(placement.node)) return StaleNode(state_, placement.node);
+  const Shape& request = state_.shapes_[shape];
+  if (!FitsOn(state_.node(placement.node.slot), request, placement.devices)) {
+    return DoesNotFit(state_, request, placement);
+  }
+  const std::uint32_t slot = state_.tasks_.Insert({.shape = shape, .placement = placement});
+  state_.task_names_.Bind(task, slot);
+  state_.nodes_.Take(placement.node.slot, request, placement.devices);
+  log_.push_back({.op = Op::kPlace, .slot = slot});
+  return state_.tasks_.id(slot);
+}
+
+absl::Status Transaction::Release(TaskId task) {
+  GPUSCHED_RETURN_IF_ERROR(CheckOpen());
+  if (!state_.tasks_.Has(task)) {
+    return FieldError(absl::StatusCode::kNotFound, "", "task", Quoted(state_.task_name(task)),
+                      "it is not running (any more)");
+  }
+  const TaskRow& row = state_.tasks_[task.slot];
+  state_.nodes_.Give(row.placement.node.slot, state_.shapes_[row.shape], row.placement.devices);
+  state_.task_names_.Unbind(task.slot);
+  state_.tasks_.Detach(task.slot);
+  log_.push_back({.op = Op::kRelease, .slot = task.slot});
+  return absl::OkStatus();
+}
+
+void Transaction::RollbackTo(Mark mark) {
+  while (log_.size() > mark) {
+    Undo(log_.back());
+    log_.pop_back();
+  }
+}
+
+void Transaction::Undo(const Entry& entry) {
+  const std::uint32_t slot = entry.slot;
+  switch (entry.op) {
+    case Op::kAddNode:
+      AddCapacity(slot, -1);
+      state_.node_names_.Unbind(slot);
+      state_.nodes_.Detach(slot);
+      state_.nodes_.Recycle(slot);
+      break;
+    case Op::kRemoveNode:
+      state_.nodes_.Reattach(slot, entry.extra);
+      state_.node_names_.Rebind(slot);
+      AddCapacity(slot, 1);
+      break;
+    case Op::kSetForeign:
+      state_.nodes_.SetForeign(slot, saved_[entry.extra]);
+      saved_.resize(entry.extra);
+      break;
+    case Op::kPlace: {
+      const TaskRow& row = state_.tasks_[slot];
+      state_.nodes_.Give(row.placement.node.slot, state_.shapes_[row.shape], row.placement.devices);
+      state_.task_names_.Unbind(slot);
+      state_.tasks_.Detach(slot);
+      state_.tasks_.Recycle(slot);
+      break;
+    }
+    case Op::kRelease: {
+      const TaskRow& row = state_.tasks_[slot];
+      state_.tasks_.Reattach(slot);
+      state_.task_names_.Rebind(slot);
+      state_.nodes_.Take(row.placement.node.slot, state_.shapes_[row.shape], row.placement.devices);
+      break;
+    }
+  }
+}
+
+void Transaction::Commit() {
+  if (!open_) return;
+  // What was removed kept its slot until now, so that it could be put back.
+  for (const Entry& entry : log_) {
+    if (entry.op == Op::kRemoveNode) state_.nodes_.Recycle(entry.slot);
+    if (entry.op == Op::kRelease) state_.tasks_.Recycle(entry.slot);
+  }
+  log_.clear();
+  Close();
+}
+
+void Transaction::AddCapacity(std::uint32_t slot, std::int64_t sign) {
+  const Resources& node = state_.nodes_.capacity(slot);
+  for (std::size_t i = 0; i < kResourceKinds; ++i) {
+    state_.capacity_.amount[i] += sign * node.amount[i];
+  }
+}
+
+void Transaction::Close() {
+  open_ = false;
+  state_.transaction_open_ = false;
+}
+
+}  // namespace gpusched
