@@ -3,7 +3,7 @@ include(CMakePackageConfigHelpers)
 
 set(gpusched_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/gpusched")
 
-install(TARGETS gpusched EXPORT gpusched-targets
+install(TARGETS gpusched gpusched_sim EXPORT gpusched-targets
   RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT dev
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT dev
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT dev

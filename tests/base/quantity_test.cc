@@ -47,7 +47,9 @@ TEST(CheckedArithmetic, AgreesWith128Bits) {
     std::int64_t out = 0;
     ASSERT_EQ(CheckedAdd(a, b, out), fits(Wide{a} + b)) << a << " + " << b;
     ASSERT_EQ(CheckedMul(a, b, out), fits(Wide{a} * b)) << a << " * " << b;
-    if (fits(Wide{a} * b)) ASSERT_EQ(out, a * b);
+    if (fits(Wide{a} * b)) {
+      ASSERT_EQ(out, a * b);
+    }
   }
 }
 

@@ -54,7 +54,7 @@ TEST(ModelCatalog, NearestTakesTheFewestEdits) {
   ModelCatalog catalog;
   EXPECT_EQ(catalog.Nearest("H100-SXM-80GB"), "H100-SXM5-80GB");
   EXPECT_EQ(catalog.Nearest("a100-pcie-40gb"), "A100-PCIe-40GB");  // capitals cost nothing
-  EXPECT_EQ(catalog.Nearest("L40"), "L4");                         // L4 and L40S tie: the earlier
+  EXPECT_EQ(catalog.Nearest("V100-SXM2-GB"), "V100-SXM2-16GB");    // ties with 32: the earlier
   EXPECT_EQ(catalog.Nearest("MI300"), "MI300X");
   catalog.DeclareOpaque("V100M32");
   EXPECT_EQ(catalog.Nearest("V100M3"), "V100M32");

@@ -109,8 +109,8 @@ TEST(ValidateShape, EachBadFieldIsNamedWithValueAndRemedy) {
        {[](ShapeSpec& s) { s.gpu_milli = 1001; }, {"gpu_milli is 1001", "1 to 999"}},
        {[](ShapeSpec& s) { s.gpu_milli = -500; }, {"gpu_milli is -500"}},
        {[](ShapeSpec& s) { s.gpu_milli = 999; }, {"gpu_milli is 999", "2 devices", "use 1000"}},
-       {[](ShapeSpec& s) { s.models[1] = "H100"; },
-        {"models[1] is 'H100'", "did you mean 'H100-", "declared opaque"}}});
+       {[](ShapeSpec& s) { s.models[1] = "H100-80GB"; },
+        {"models[1] is 'H100-80GB'", "did you mean 'H100-", "declared opaque"}}});
 }
 
 TEST(ValidateShape, LimitsAreIncluded) {
