@@ -48,8 +48,7 @@ std::string Shown(py::handle value) {
     PyErr_Clear();
     return absl::StrCat("an object of type ", Py_TYPE(value.ptr())->tp_name);
   }
-  const auto head =
-      py::reinterpret_steal<py::object>(PyUnicode_Substring(text.ptr(), 0, kLongest));
+  const auto head = py::reinterpret_steal<py::object>(PyUnicode_Substring(text.ptr(), 0, kLongest));
   const char* utf8 = head ? PyUnicode_AsUTF8(head.ptr()) : nullptr;
   if (utf8 == nullptr) {
     PyErr_Clear();

@@ -158,7 +158,8 @@ str() of it is one line for people.)")
           "How many nodes refuse for which reason; each node counts once, under its first.")
       .def_property_readonly(
           "outcome", [](const PyRefusal& r) { return OutcomeName(r.refusal.outcome); },
-          "\"wait\": a release or a new node may help; \"never\": it fits nowhere, even when empty.")
+          "\"wait\": a release or a new node may help; \"never\": it fits nowhere, even when "
+          "empty.")
       .def_property_readonly(
           "nearest",
           [](const PyRefusal& r) -> py::object {
@@ -183,7 +184,8 @@ True if a place was found.)")
       .def("__bool__", [](const PyDecision& d) { return d.decision.placed(); })
       .def_property_readonly(
           "kind", [](const PyDecision& d) { return KindName(d.decision.kind); },
-          "\"place\", \"wait\" (nothing free that fits) or \"reject\" (fits nowhere even when empty).")
+          "\"place\", \"wait\" (nothing free that fits) or \"reject\" (fits nowhere even when "
+          "empty).")
       .def_property_readonly(
           "node",
           [](const PyDecision& d) -> py::object {
@@ -191,8 +193,7 @@ True if a place was found.)")
           },
           "The node, or None.")
       .def_property_readonly(
-          "devices",
-          [](const PyDecision& d) { return DevicesTuple(d.decision.placement.devices); },
+          "devices", [](const PyDecision& d) { return DevicesTuple(d.decision.placement.devices); },
           "Indices of the devices on it; empty for a task without GPU.")
       .def_property_readonly(
           "score",
@@ -207,8 +208,7 @@ True if a place was found.)")
           },
           "Why there is no place, or None.")
       .def_property_readonly(
-          "shape", [](const PyDecision& d) { return PyShape{.spec = d.shape, .id = {}}; },
-          "What was asked.")
+          "shape", [](const PyDecision& d) { return ShapeOf(d.shape); }, "What was asked.")
       .def_property_readonly(
           "path", [](const PyDecision&) { return "scan"; },
           "How the answer was computed; all ways give the same answer.")
@@ -227,7 +227,7 @@ True if a place was found.)")
 >>> decision.node, decision.devices
 ('n1', (0,))
 >>> print(scheduler.decide(gs.Shape(cpu=4, gpu=2)).reason)
-0 of 1 nodes take it: 1 TooFewWholeDevices; nearest is 'n1', where 2 whole devices are asked and 1 are free
+0 of 1 nodes take it: 1 TooFewWholeDevices; nearest is 'n1': 2 whole devices asked, 1 free
 >>> scheduler.release("job-1"))")
       .def(py::init<std::shared_ptr<PyCluster>, py::object>(), py::arg("cluster"),
            py::arg("policy"), R"(Schedules on `cluster` by `policy`: a Policy, or the name of one.
@@ -236,17 +236,18 @@ Raises InvalidSpec or NotFound for a policy that cannot be built for this cluste
       .def("decide", &PyScheduler::Decide, py::arg("shape"), R"(Where would a task go, now?
 
 Changes nothing, and may be asked while a transaction is open. Raises InvalidSpec (a model that the
-cluster does not know), PreconditionFailed (GPU asked of a cluster without any), PolicyError, or what
-a policy in Python raised.)")
+cluster does not know), PreconditionFailed (GPU asked of a cluster without any), PolicyError, or
+what a policy in Python raised.)")
       .def("place", &PyScheduler::Place, py::arg("task"), py::arg("shape"),
            R"(Decides and, if there is a place, gives the task its resources.
 
-The decision is true if so; else its reason says why not, and nothing has changed. Raises AlreadyExists
-for a running name, PreconditionFailed while a transaction is open, else as decide.)")
+The decision is true if so; else its reason says why not, and nothing has changed. Raises
+AlreadyExists for a running name, PreconditionFailed while a transaction is open, else as decide.)")
       .def("commit", &PyScheduler::Commit, py::arg("task"), py::arg("decision"),
            R"(Gives the task what was decided before.
 
-Raises PreconditionFailed if it does not fit any more, InvalidSpec for a decision without a place.)")
+Raises PreconditionFailed if it does not fit any more, NotFound if the node is gone, InvalidSpec for
+a decision without a place.)")
       .def("release", &PyScheduler::Release, py::arg("task"),
            "Takes a task's resources back. Raises NotFound if it is not running (any more).")
       .def_property_readonly("cluster", &PyScheduler::cluster, "The cluster.")

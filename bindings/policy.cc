@@ -32,7 +32,7 @@
 namespace gpusched::bindings {
 namespace {
 
-// --- policies written in C++ --------------------------------------------------------------------------
+// --- policies written in C++ --------------------------------------------------------------------
 
 // A policy that is the same for every state.
 template <class P>
@@ -93,7 +93,7 @@ std::string NormsText(const char* policy, const ScoreNorms& norms) {
   return absl::StrCat(policy, "(", absl::StrJoin(parts, ", "), ")");
 }
 
-// --- policies written in Python -----------------------------------------------------------------------
+// --- policies written in Python -----------------------------------------------------------------
 
 // The base that users derive from; everything it has to say is on the Python object.
 class PyScorePolicy : public PyPolicy {
@@ -129,9 +129,7 @@ struct PyBatch {
   std::uint64_t sequence = 0;
   std::vector<std::string> models;
 
-  py::object Row(Column column) const {
-    return table[py::int_(static_cast<int>(column))];
-  }
+  py::object Row(Column column) const { return table[py::int_(static_cast<int>(column))]; }
 };
 
 void FillCandidate(const Batch& batch, const Candidate& candidate, std::int64_t position,
@@ -162,8 +160,8 @@ void FillCandidate(const Batch& batch, const Candidate& candidate, std::int64_t 
           : -1);
   std::int64_t left = 0;
   for (DeviceMask rest = candidate.devices; !rest.empty(); rest.DropFirst()) {
-    left += node.devices()[static_cast<std::size_t>(rest.First())].gpu_milli -
-            batch.shape.gpu_milli;
+    left +=
+        node.devices()[static_cast<std::size_t>(rest.First())].gpu_milli - batch.shape.gpu_milli;
   }
   set(Column::kDeviceLeftMilli, left);
 }
@@ -249,8 +247,7 @@ class PythonScore {
       // Unsigned values beyond 63 bits have turned negative.
       const bool wrapped = kind == 'u' && value < 0;
       if (wrapped || value < range_.lo || value > range_.hi) {
-        const std::string shown =
-            wrapped ? std::string("beyond 2**63") : absl::StrCat(value);
+        const std::string shown = wrapped ? std::string("beyond 2**63") : absl::StrCat(value);
         const auto id = batch.view.nodes().id(batch.candidates[i].slot);
         Broken(absl::StrCat("is ", shown, " for node '", std::string(state_->node_name(id)), "'"),
                absl::StrCat("its declared range is ", range_.lo, " to ", range_.hi));
@@ -297,15 +294,15 @@ absl::StatusOr<AnyScore> PyScorePolicy::Build(py::handle self, ClusterState& sta
   const py::object order = self.attr("device_order");
   const bool lowest = order.equal(py::str("lowest_index"));
   if (!lowest && !order.equal(py::str("fullest_first"))) {
-    Raise(InvalidField(where, "device_order", Shown(order),
-                       "use 'fullest_first' or 'lowest_index'"));
+    Raise(
+        InvalidField(where, "device_order", Shown(order), "use 'fullest_first' or 'lowest_index'"));
   }
   return AnyScore(PythonScore(self, name, DeclaredRange(self, where), by_device.cast<bool>(),
                               lowest ? DeviceOrder::kLowestIndex : DeviceOrder::kFullestFirst,
                               state));
 }
 
-// --- sums ---------------------------------------------------------------------------------------------
+// --- sums ---------------------------------------------------------------------------------------
 
 class WeightedPolicy : public PyPolicy {
  public:
@@ -375,7 +372,7 @@ py::object Add(const py::object& a, const py::object& b) {
   return py::cast(std::make_unique<WeightedPolicy>(std::move(terms)));
 }
 
-// --- targets ------------------------------------------------------------------------------------------
+// --- targets ------------------------------------------------------------------------------------
 
 const PyShape& ShapeItem(py::handle item, const std::string& field) {
   if (!py::isinstance<PyShape>(item)) {
@@ -384,20 +381,27 @@ const PyShape& ShapeItem(py::handle item, const std::string& field) {
   return item.cast<const PyShape&>();
 }
 
-PyTarget TargetFromRequests(const py::iterable& requests, const py::object& popularity_pct) {
+PyTarget TargetFromRequests(const py::object& requests, const py::object& popularity_pct) {
   const std::int64_t pct =
       WholeNumber(popularity_pct, "target", "popularity_pct", "use a whole number, 1 to 100");
   if (pct < 1 || pct > 100) {
     Raise(InvalidField("target", "popularity_pct", absl::StrCat(pct), "use 1 to 100"));
   }
+  if (!py::isinstance<py::iterable>(requests)) {
+    Raise(InvalidField("target", "requests", Shown(requests), "use an iterable of Shape"));
+  }
   std::vector<ShapeSpec> specs;
-  for (const py::handle item : requests) {
+  for (const py::handle item : py::iter(requests)) {
     specs.push_back(ShapeItem(item, absl::StrCat("requests[", specs.size(), "]")).spec);
   }
   return {TargetWorkload::FromRequests(specs, static_cast<int>(pct))};
 }
 
-PyTarget TargetFromCounts(const py::dict& counts) {
+PyTarget TargetFromCounts(const py::object& mapping) {
+  if (!py::hasattr(mapping, "keys")) {
+    Raise(InvalidField("target", "counts", Shown(mapping), "use a dict from Shape to count"));
+  }
+  const py::dict counts(mapping);
   std::vector<TargetShape> shapes;
   for (const auto& [key, value] : counts) {
     const std::string field = absl::StrCat("counts[", shapes.size(), "]");
@@ -414,17 +418,16 @@ PyTarget TargetFromCounts(const py::dict& counts) {
 py::dict TargetCounts(const PyTarget& self) {
   py::dict counts;
   for (const TargetShape& shape : self.target.shapes()) {
-    PyShape key{.spec = {.cpu_milli = shape.cpu_milli,
-                         .gpu_count = shape.gpu_count,
-                         .gpu_milli = shape.gpu_milli,
-                         .models = shape.models},
-                .id = {}};
-    counts[py::cast(std::move(key))] = shape.count;
+    const PyShape key = ShapeOf({.cpu_milli = shape.cpu_milli,
+                                 .gpu_count = shape.gpu_count,
+                                 .gpu_milli = shape.gpu_milli,
+                                 .models = shape.models});
+    counts[py::cast(key)] = shape.count;
   }
   return counts;
 }
 
-// --- policies by name ---------------------------------------------------------------------------------
+// --- policies by name ---------------------------------------------------------------------------
 
 py::object PolicyByName(const py::object& name, const py::object& target, const py::object& seed,
                         const py::object& cpu_norm_milli, const py::object& gpu_norm_milli) {
@@ -473,13 +476,12 @@ void BindNormed(py::module_& module, const char* name, const char* doc) {
 void BindBatch(py::module_& module) {
   py::class_<PyBatch> batch(module, "Batch", R"(All ways to serve one task, as NumPy columns.
 
-An entry is a candidate: a node that the task fits, in node order, with the devices it would take. If
-the policy has by_device = True and the task asks a share of a device, a node has one candidate a
-device with room. Arrays are int64, read-only, and stay valid for ever. len(batch) is their length.)");
+An entry is a candidate: a node that the task fits, in node order, with the devices it would take.
+If the policy has by_device = True and the task asks a share of a device, a node has one candidate a
+device with room. Arrays are int64, read-only, stay valid for ever, and are len(batch) long.)");
   batch
       .def_property_readonly(
-          "shape", [](const PyBatch& b) { return PyShape{.spec = b.shape, .id = {}}; },
-          "What the task asks.")
+          "shape", [](const PyBatch& b) { return ShapeOf(b.shape); }, "What the task asks.")
       .def_readonly("sequence", &PyBatch::sequence,
                     "How many decisions the scheduler made before this one.")
       .def_property_readonly(
@@ -526,9 +528,7 @@ AnyScore BuildPolicy(py::handle policy, ClusterState& state) {
   return score;
 }
 
-std::string PolicyText(py::handle policy) {
-  return policy.cast<const PyPolicy&>().Text(policy);
-}
+std::string PolicyText(py::handle policy) { return policy.cast<const PyPolicy&>().Text(policy); }
 
 void BindPolicy(py::module_& module) {
   BindBatch(module);
@@ -566,7 +566,8 @@ ratios of weights matter, and the sum is rounded once. Weights are 0.001 to 1000
                        R"(Which requests are expected, and how often; what Fgd measures against.
 
 >>> import libgpusched as gs
->>> target = gs.TargetWorkload.from_counts({gs.Shape(cpu=8, gpu=1): 70, gs.Shape(cpu=4, gpu=0.5): 30})
+>>> large, small = gs.Shape(cpu=8, gpu=1), gs.Shape(cpu=4, gpu=0.5)
+>>> target = gs.TargetWorkload.from_counts({large: 70, small: 30})
 >>> target.total
 100)")
       .def_static("from_requests", &TargetFromRequests, py::arg("requests"), py::kw_only(),
@@ -577,8 +578,9 @@ The most frequent ones that make up popularity_pct of all are kept. Memory does 
                   "A target given outright, as a dict from Shape to count.")
       .def_property_readonly("counts", &TargetCounts,
                              "A dict from Shape (without memory) to count.")
-      .def_property_readonly("total", [](const PyTarget& self) { return self.target.total(); },
-                             "The sum of the counts.")
+      .def_property_readonly(
+          "total", [](const PyTarget& self) { return self.target.total(); },
+          "The sum of the counts.")
       .def("__repr__", [](const PyTarget& self) {
         return absl::StrCat("<TargetWorkload of ", self.target.shapes().size(), " shapes>");
       });
@@ -600,7 +602,8 @@ Takes the place after which the expected tasks can still use most of what is idl
   BindNormed<DotProduct>(module, "DotProduct",
                          "The node whose free resources are least aligned with the request.");
   using FirstFitPolicy = PlainPolicy<FirstFit>;
-  py::class_<FirstFitPolicy, PyPolicy>(module, "FirstFit", "The first node in node order that fits.")
+  py::class_<FirstFitPolicy, PyPolicy>(module, "FirstFit",
+                                       "The first node in node order that fits.")
       .def(py::init([] { return std::make_unique<FirstFitPolicy>(FirstFit{}, "FirstFit()"); }));
   using PackingPolicy = PlainPolicy<GpuPacking>;
   py::class_<PackingPolicy, PyPolicy>(

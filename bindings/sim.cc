@@ -107,8 +107,9 @@ void BindWorkload(py::module_& module) {
   py::class_<PyWorkload>(module, "Workload", R"(A cluster and the tasks that arrive at it.
 
 >>> import libgpusched as gs
->>> gs.Workload.builtin()
-Workload(1213 nodes, 6212 GPUs, 8152 pods))")
+>>> workload = gs.Workload.builtin(pods=100, nodes=10)
+>>> workload.pod_count, workload.node_count
+(100, 10))")
       .def_static(
           "builtin",
           [](const py::object& pods, const py::object& nodes, const py::object& seed) {
@@ -131,7 +132,8 @@ USENIX ATC 2023); sizes are drawn by seed.)")
             const py::object fspath = py::module_::import("os").attr("fspath");
             const std::string nodes = Text(fspath(nodes_csv), "workload", "nodes_csv");
             const std::string pods = Text(fspath(pods_csv), "workload", "pods_csv");
-            return PyWorkload{std::make_shared<const Workload>(ValueOrRaise(ReadOpenb(nodes, pods)))};
+            return PyWorkload{
+                std::make_shared<const Workload>(ValueOrRaise(ReadOpenb(nodes, pods)))};
           },
           py::arg("nodes_csv"), py::arg("pods_csv"),
           R"(Reads the format of Alibaba's GPU cluster trace of 2023 (openb).
@@ -160,7 +162,7 @@ Raises NotFound for a file that cannot be read, InvalidSpec or AlreadyExists wit
           [](const PyWorkload& w) {
             py::list pods;
             for (const Pod& pod : w.workload->pods) {
-              pods.append(py::make_tuple(pod.name, PyShape{.spec = pod.shape, .id = {}}));
+              pods.append(py::make_tuple(pod.name, ShapeOf(pod.shape)));
             }
             return pods;
           },
@@ -177,13 +179,14 @@ Raises NotFound for a file that cannot be read, InvalidSpec or AlreadyExists wit
           },
           "The nodes as tuples of name, cpu_milli, mem_mib and devices.")
       .def(
-          "target", [](const PyWorkload& w) {
+          "target",
+          [](const PyWorkload& w) {
             return PyTarget{TargetWorkload::FromRequests(Requests(*w.workload))};
           },
           "The pods' own distribution, for Fgd.")
       .def("__repr__", [](const PyWorkload& w) {
-        return absl::StrCat("Workload(", w.workload->nodes.size(), " nodes, ",
-                            Devices(*w.workload), " GPUs, ", w.workload->pods.size(), " pods)");
+        return absl::StrCat("Workload(", w.workload->nodes.size(), " nodes, ", Devices(*w.workload),
+                            " GPUs, ", w.workload->pods.size(), " pods)");
       });
 }
 
@@ -193,11 +196,11 @@ void BindSim(py::module_& module) {
   BindWorkload(module);
 
   py::class_<FillPlacement>(module, "FillPlacement", "One arrival and what became of it.")
-      .def_readonly("sequence", &FillPlacement::sequence, "Position in the order of arrival, from 0.")
+      .def_readonly("sequence", &FillPlacement::sequence,
+                    "Position in the order of arrival, from 0.")
       .def_readonly("pod", &FillPlacement::pod, "Its name; a clone's is `<pod>#<k>`.")
       .def_property_readonly(
-          "shape", [](const FillPlacement& p) { return PyShape{.spec = p.shape, .id = {}}; },
-          "What it asked.")
+          "shape", [](const FillPlacement& p) { return ShapeOf(p.shape); }, "What it asked.")
       .def_property_readonly(
           "node",
           [](const FillPlacement& p) -> py::object {
@@ -236,7 +239,12 @@ void BindSim(py::module_& module) {
       .def_property_readonly(
           "state_hash", [](const FillResult& r) { return Hex(r.state_hash); },
           "16 hex digits for the cluster at the end.")
-      .def_readonly("placements", &FillResult::placements, "Every arrival, if asked for.")
+      .def_readonly("placements", &FillResult::placements,
+                    "Every arrival, if asked for. Each look makes a new list.")
+      .def(
+          "forget_placements",
+          [](FillResult& r) { std::vector<FillPlacement>().swap(r.placements); },
+          "Frees the memory of the placements.")
       .def("__repr__", [](const FillResult& r) {
         return absl::StrCat("FillResult('", r.policy, "', seed=", r.seed, ", placed=", r.placed,
                             " of ", r.decisions, ")");
@@ -245,18 +253,19 @@ void BindSim(py::module_& module) {
   module.def("run_fill", &Fill, py::arg("workload"), py::arg("policy"), py::kw_only(),
              py::arg("seed") = 1, py::arg("to") = 1.3,
              py::arg("cpu_norm_milli") = ScoreNorms().cpu_milli,
-             py::arg("gpu_norm_milli") = ScoreNorms().gpu_milli,
-             py::arg("keep_placements") = false, py::arg("progress") = py::none(),
+             py::arg("gpu_norm_milli") = ScoreNorms().gpu_milli, py::arg("keep_placements") = false,
+             py::arg("progress") = py::none(),
              R"(One run of the fill experiment: pods arrive until the cluster is over-full.
 
-The protocol of Weng et al. (USENIX ATC 2023, section 6.2): pods arrive in random order, clones of them
-follow until the requested GPUs reach `to` times the capacity; none leaves, and one that does not fit
-is dropped. Equal arguments give equal placements everywhere.
+The protocol of Weng et al. (USENIX ATC 2023, section 6.2): pods arrive in random order, clones of
+them follow until the requested GPUs reach `to` times the capacity; none leaves, and one that does
+not fit is dropped. Equal arguments give equal placements everywhere.
 
-policy: the name of a built-in one, or a Policy. By name, "fgd" measures against the pods themselves.
+policy: the name of a built-in one, or a Policy. By name, "fgd" measures against the pods' own
+    distribution, and "random" draws by seed.
 seed: of the orders of pods and nodes. to: 0.01 to 100.
-progress: called now and then with (arrivals decided, arrivals in all); it may raise, or return False
-    to stop, which raises Cancelled. Other threads run meanwhile.
+progress: called now and then with (arrivals decided, arrivals in all); it may raise, or return
+    False to stop, which raises Cancelled. Other threads run meanwhile.
 
 Raises NotFound (policy), InvalidSpec, PreconditionFailed (pods that ask GPUs of nodes without any).
 

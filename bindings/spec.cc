@@ -108,6 +108,11 @@ py::tuple Pickled(const PyShape& shape) {
 
 }  // namespace
 
+PyShape ShapeOf(ShapeSpec spec) {
+  SortOnce(spec.models);
+  return {.spec = std::move(spec), .id = {}};
+}
+
 ShapeSpec SpecOf(const ClusterState& state, const Shape& shape) {
   ShapeSpec spec{.cpu_milli = shape.cpu_milli,
                  .mem_mib = shape.mem_mib,
@@ -119,7 +124,6 @@ ShapeSpec SpecOf(const ClusterState& state, const Shape& shape) {
     for (std::uint32_t i = 0; i < state.models().size(); ++i) {
       if (((shape.models >> i) & 1) != 0) spec.models.emplace_back(state.models().name(i));
     }
-    SortOnce(spec.models);
   }
   return spec;
 }
@@ -168,9 +172,9 @@ std::vector<DeviceSpec> DeviceSpecs(py::handle gpus, py::handle model, py::handl
   }
   const std::int64_t count = gpus.is_none() ? 0 : WholeNumber(gpus, at, "gpus");
   if (count < 0 || count > kMaxDevicesPerNode) {
-    Raise(InvalidField(at, "gpus", absl::StrCat(count),
-                       absl::StrCat("use 0 to ", kMaxDevicesPerNode,
-                                    ", or enter the machine as several nodes")));
+    Raise(InvalidField(
+        at, "gpus", absl::StrCat(count),
+        absl::StrCat("use 0 to ", kMaxDevicesPerNode, ", or enter the machine as several nodes")));
   }
   if (count == 0) {
     if (!gpu_mem_mib.is_none()) {
@@ -195,13 +199,12 @@ Equal shapes compare equal and hash alike. A shape belongs to no cluster and may
 >>> import libgpusched as gs
 >>> gs.Shape(cpu=8, mem_mib=32768, gpu=0.5)
 Shape(cpu_milli=8000, mem_mib=32768, gpu_milli=500)
->>> gs.Shape(cpu=8, mem_mib=32768, gpu=0.5) == gs.Shape(cpu_milli=8000, mem_mib=32768, gpu_milli=500)
+>>> gs.Shape(cpu=8, gpu=0.5) == gs.Shape(cpu_milli=8000, gpu_milli=500)
 True)")
       .def(py::init(&MakeShape), py::kw_only(), py::arg("cpu") = py::none(),
-           py::arg("cpu_milli") = py::none(), py::arg("mem_mib") = 0,
-           py::arg("gpu") = py::none(), py::arg("gpu_count") = py::none(),
-           py::arg("gpu_milli") = py::none(), py::arg("gpu_mem_mib") = 0,
-           py::arg("models") = py::tuple(), R"(Describes a request.
+           py::arg("cpu_milli") = py::none(), py::arg("mem_mib") = 0, py::arg("gpu") = py::none(),
+           py::arg("gpu_count") = py::none(), py::arg("gpu_milli") = py::none(),
+           py::arg("gpu_mem_mib") = 0, py::arg("models") = py::tuple(), R"(Describes a request.
 
 cpu: CPU in cores (1.5 is fine), or cpu_milli: in thousandths of a core.
 mem_mib: memory in MiB.
@@ -211,18 +214,23 @@ gpu_mem_mib: memory on each of the devices, in MiB; 0 claims none.
 models: names of the GPU models that will do; empty: any.
 
 Raises InvalidSpec naming the field, the value and the remedy.)")
-      .def_property_readonly("cpu_milli", [](const PyShape& s) { return s.spec.cpu_milli; },
-                             "CPU in thousandths of a core.")
-      .def_property_readonly("mem_mib", [](const PyShape& s) { return s.spec.mem_mib; },
-                             "Memory in MiB.")
-      .def_property_readonly("gpu_count", [](const PyShape& s) { return s.spec.gpu_count; },
-                             "How many devices; 1 for a share of one.")
-      .def_property_readonly("gpu_milli", [](const PyShape& s) { return s.spec.gpu_milli; },
-                             "Thousandths of each device; 1000 is a whole one.")
-      .def_property_readonly("gpu_mem_mib", [](const PyShape& s) { return s.spec.gpu_mem_mib; },
-                             "Memory on each device in MiB.")
-      .def_property_readonly("models", [](const PyShape& s) { return ModelsTuple(s.spec); },
-                             "The models that will do, sorted; empty: any.")
+      .def_property_readonly(
+          "cpu_milli", [](const PyShape& s) { return s.spec.cpu_milli; },
+          "CPU in thousandths of a core.")
+      .def_property_readonly(
+          "mem_mib", [](const PyShape& s) { return s.spec.mem_mib; }, "Memory in MiB.")
+      .def_property_readonly(
+          "gpu_count", [](const PyShape& s) { return s.spec.gpu_count; },
+          "How many devices; 1 for a share of one.")
+      .def_property_readonly(
+          "gpu_milli", [](const PyShape& s) { return s.spec.gpu_milli; },
+          "Thousandths of each device; 1000 is a whole one.")
+      .def_property_readonly(
+          "gpu_mem_mib", [](const PyShape& s) { return s.spec.gpu_mem_mib; },
+          "Memory on each device in MiB.")
+      .def_property_readonly(
+          "models", [](const PyShape& s) { return ModelsTuple(s.spec); },
+          "The models that will do, sorted; empty: any.")
       .def("__eq__",
            [](const PyShape& a, const py::object& other) -> py::object {
              if (!py::isinstance<PyShape>(other)) {
@@ -263,7 +271,8 @@ gpu_mem_mib: its memory in MiB; None: memory is not tracked and holds nobody bac
       [] {
         const auto models = ModelCatalog::BuiltIn();
         py::tuple names(models.size());
-        for (std::size_t i = 0; i < models.size(); ++i) names[i] = py::str(std::string(models[i].name));
+        for (std::size_t i = 0; i < models.size(); ++i)
+          names[i] = py::str(std::string(models[i].name));
         return names;
       },
       R"(Names of the GPU models that every cluster knows.

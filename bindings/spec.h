@@ -24,6 +24,9 @@ struct PyShape {
   mutable ShapeId id;
 };
 
+// A request that was checked elsewhere, in the form that equal ones share.
+PyShape ShapeOf(ShapeSpec spec);
+
 // A request back from the form that the state keeps.
 ShapeSpec SpecOf(const ClusterState& state, const Shape& shape);
 

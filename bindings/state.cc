@@ -20,7 +20,7 @@ std::uint64_t NextSerial() {
   return ++last;
 }
 
-// --- what Python sees of a cluster: copies, valid for ever ------------------------------------------
+// --- what Python sees of a cluster: copies, valid for ever ------------------------------------
 
 struct PyDeviceInfo {
   std::string model;
@@ -87,7 +87,7 @@ std::string ResourcesText(const Resources& r) {
                       ", gpu_mem_mib=", r[ResourceKind::kGpuMemMib], ")");
 }
 
-// --- the steps that a cluster and a transaction share -----------------------------------------------
+// --- the steps that a cluster and a transaction share -----------------------------------------
 
 PyCluster& ClusterOf(PyCluster& cluster) { return cluster; }
 PyCluster& ClusterOf(PyTransaction& transaction) { return transaction.cluster(); }
@@ -122,12 +122,12 @@ Raises InvalidSpec, AlreadyExists, or LimitExceeded (65th model, cluster too lar
           "remove_node",
           [](Self& self, const py::object& name) {
             const std::string node = Text(name, "node", "name");
-            self.Step([&](Transaction& tx) {
-              return tx.RemoveNode(ClusterOf(self).FindNode(node));
-            });
+            self.Step(
+                [&](Transaction& tx) { return tx.RemoveNode(ClusterOf(self).FindNode(node)); });
           },
           py::arg("name"),
-          "Removes a node that runs no task. Raises NotFound, or PreconditionFailed while tasks run.")
+          "Removes a node that runs no task. Raises NotFound, or PreconditionFailed while tasks "
+          "run.")
       .def(
           "set_foreign",
           [](Self& self, const py::object& node, const py::object& cpu_milli,
@@ -152,8 +152,8 @@ Raises InvalidSpec, AlreadyExists, or LimitExceeded (65th model, cluster too lar
           py::arg("device_milli") = py::tuple(),
           R"(Says what others than this scheduler use on a node: daemons, another scheduler.
 
-It replaces what was said before; what is left out is 0. It may exceed what is there: then nothing is
-free. device_milli: thousandths by device index. Raises NotFound or InvalidSpec.)")
+It replaces what was said before; what is left out is 0. It may exceed what is there: then nothing
+is free. device_milli: thousandths by device index. Raises NotFound or InvalidSpec.)")
       .def(
           "place",
           [](Self& self, const py::object& task, const PyShape& shape, const py::object& node,
@@ -205,8 +205,7 @@ void BindInfo(py::module_& module) {
              }
              return py::bool_(a == other.cast<const Resources&>());
            })
-      .def("__hash__",
-           [](const Resources& r) { return py::hash(py::tuple(py::cast(r.amount))); })
+      .def("__hash__", [](const Resources& r) { return py::hash(py::tuple(py::cast(r.amount))); })
       .def("__repr__", &ResourcesText);
 
   using Info = PyDeviceInfo;
@@ -257,8 +256,7 @@ void BindInfo(py::module_& module) {
           "devices", [](const PyTaskInfo& t) { return DevicesTuple(t.devices); },
           "Indices of the devices it holds.")
       .def_property_readonly(
-          "shape", [](const PyTaskInfo& t) { return PyShape{.spec = t.shape, .id = {}}; },
-          "What it asked.")
+          "shape", [](const PyTaskInfo& t) { return ShapeOf(t.shape); }, "What it asked.")
       .def("__repr__", [](const PyTaskInfo& t) {
         return absl::StrCat("TaskInfo('", t.name, "', node='", t.node, "', ", ShapeText(t.shape),
                             ")");
@@ -267,7 +265,7 @@ void BindInfo(py::module_& module) {
 
 }  // namespace
 
-// --- PyCluster --------------------------------------------------------------------------------------
+// --- PyCluster --------------------------------------------------------------------------------
 
 PyCluster::PyCluster(ModelCatalog catalog) : state_(std::move(catalog)), serial_(NextSerial()) {}
 
@@ -306,7 +304,7 @@ void PyCluster::RequireWritable() const {
       "first"));
 }
 
-// --- PyTransaction ----------------------------------------------------------------------------------
+// --- PyTransaction ----------------------------------------------------------------------------
 
 PyTransaction::PyTransaction(std::shared_ptr<PyCluster> cluster)
     : cluster_(std::move(cluster)), serial_(NextSerial()) {}
@@ -355,8 +353,8 @@ PyMark PyTransaction::Mark() {
 
 void PyTransaction::RollbackTo(const PyMark& mark) {
   Transaction& transaction = RequireOpen();
-  const auto found =
-      std::find_if(marks_.begin(), marks_.end(), [&](const auto& m) { return m.first == mark.number; });
+  const auto found = std::find_if(marks_.begin(), marks_.end(),
+                                  [&](const auto& m) { return m.first == mark.number; });
   if (mark.transaction != serial_ || found == marks_.end()) {
     Raise(absl::FailedPreconditionError(
         "this mark is of another transaction, or was taken back itself; use a mark of this one"));
@@ -370,12 +368,12 @@ void PyTransaction::Rollback() {
   End();
 }
 
-// --- the module -------------------------------------------------------------------------------------
+// --- the module -------------------------------------------------------------------------------
 
 void BindState(py::module_& module) {
   BindInfo(module);
 
-  py::class_<PyMark>(module, "Mark", "A point of a transaction to go back to.");
+  const py::class_<PyMark> mark(module, "Mark", "A point of a transaction to go back to.");
 
   py::class_<PyCluster, std::shared_ptr<PyCluster>> cluster(
       module, "Cluster", R"(The one ledger: nodes, devices, and the tasks that hold them.
@@ -385,7 +383,7 @@ cluster is not thread-safe; threads that share one must take turns.
 
 >>> import libgpusched as gs
 >>> cluster = gs.Cluster()
->>> cluster.add_node("n1", cpu=64, mem_mib=262144, gpus=8, model="A100-SXM4-80GB", gpu_mem_mib=81920)
+>>> cluster.add_node("n1", cpu=64, mem_mib=262144, gpus=8, model="A100-SXM4-80GB")
 >>> cluster.capacity.gpu_milli
 8000)");
   cluster
@@ -495,11 +493,11 @@ It covers nodes, devices, foreign usage and tasks by name. O(nodes + tasks).)")
       });
   DefineSteps(cluster);
 
-  py::class_<PyTransaction> transaction(
-      module, "Transaction", R"(Changes that are kept together or taken back together.
+  py::class_<PyTransaction> transaction(module, "Transaction",
+                                        R"(Changes that are kept together or taken back together.
 
-Comes from Cluster.transaction(). A step that is refused raises and changes nothing; catch it and the
-transaction goes on. One may be open at a time on a cluster.)");
+Comes from Cluster.transaction(). A step that is refused raises and changes nothing; catch it and
+the transaction goes on. One may be open at a time on a cluster.)");
   transaction
       .def(
           "__enter__",

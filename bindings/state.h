@@ -1,5 +1,5 @@
-// Cluster and Transaction as Python holds them, and what they refuse so that misuse from Python is an
-// exception and never undefined.
+// Cluster and Transaction as Python holds them, and what they refuse so that misuse from Python is
+// an exception and never undefined.
 #ifndef GPUSCHED_BINDINGS_STATE_H_
 #define GPUSCHED_BINDINGS_STATE_H_
 
@@ -78,8 +78,8 @@ class PyCluster {
   bool transaction_open_ = false;
 };
 
-// A point of one transaction. It carries its own number, because a position alone could come to mean
-// another point after a rollback.
+// A point of one transaction. It carries its own number, because a position alone could come to
+// mean another point after a rollback.
 struct PyMark {
   std::uint64_t transaction = 0;
   std::uint64_t number = 0;

@@ -54,9 +54,8 @@ inline NodeSpec RandomNode(Rng& rng, std::string name) {
 inline ShapeSpec RandomShape(Rng& rng) {
   static constexpr std::array<std::int64_t, 5> kShares = {1, 200, 300, 500, 999};
   static constexpr std::array<std::int64_t, 4> kCounts = {1, 1, 2, 4};
-  ShapeSpec shape{.cpu_milli = IntBelow(rng, 4) * 1'000,
-                  .mem_mib = IntBelow(rng, 4) * 1'000,
-                  .models = {}};
+  ShapeSpec shape{
+      .cpu_milli = IntBelow(rng, 4) * 1'000, .mem_mib = IntBelow(rng, 4) * 1'000, .models = {}};
   if (OneIn(rng, 6)) return shape;
   const bool share = OneIn(rng, 2);
   shape.gpu_count = share ? 1 : Pick(rng, kCounts);
@@ -104,8 +103,8 @@ inline void FillRandomly(TestCluster& cluster, Rng& rng, std::int64_t max_nodes)
       cluster.Place("t" + std::to_string(task++), spec, id, devices);
     }
     if (OneIn(rng, 6)) {
-      ForeignUsage usage{.cpu_milli = IntBelow(rng, 9'000), .mem_mib = IntBelow(rng, 3'000),
-                         .device_milli = {}};
+      ForeignUsage usage{
+          .cpu_milli = IntBelow(rng, 9'000), .mem_mib = IntBelow(rng, 3'000), .device_milli = {}};
       const auto devices = static_cast<std::int64_t>(cluster.node(id).devices().size());
       for (std::int64_t i = IntBelow(rng, devices + 1); i > 0; --i) {
         usage.device_milli.push_back(IntBelow(rng, 4) * 400);

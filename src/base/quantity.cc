@@ -11,7 +11,10 @@ MilliResult MilliFromUnits(double units) {
   if (units < 0.001) return {.error = QuantityError::kBelowResolution};
   const double milli = units * static_cast<double>(kMilli);
   if (milli > static_cast<double>(kMaxQuantity)) return {.error = QuantityError::kTooLarge};
-  return {.milli = std::llround(milli)};
+  // By way of nano: 0.5005 stands for that decimal, though the nearest double lies below it.
+  constexpr std::int64_t kNanoPerMilli = 1'000'000;
+  const std::int64_t nano = std::llround(units * 1e9);
+  return {.milli = (nano + kNanoPerMilli / 2) / kNanoPerMilli};
 }
 
 MilliResult MilliFromGpus(double gpus) {

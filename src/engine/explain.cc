@@ -92,8 +92,8 @@ std::string RefusalText(const ClusterState& state, ShapeId shape, const Refusal&
                     std::string(ReasonName(static_cast<Reason>(i))));
     separator = ", ";
   }
-  absl::StrAppend(&text, "; nearest is '", std::string(state.node_name(refusal.nearest)), "': ",
-                  ShortfallText(refusal.shortfall, state.shapes()[shape]));
+  absl::StrAppend(&text, "; nearest is '", std::string(state.node_name(refusal.nearest)),
+                  "': ", ShortfallText(refusal.shortfall, state.shapes()[shape]));
   if (refusal.outcome == Outcome::kNever) {
     absl::StrAppend(&text, "; it would not fit even on empty nodes");
   }

@@ -62,8 +62,9 @@ absl::StatusOr<CsvTable> CsvTable::Parse(std::string_view text, std::string file
 absl::StatusOr<CsvTable> CsvTable::Read(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
   std::ostringstream text;
-  if (stream) text << stream.rdbuf();
-  if (!stream || stream.bad()) {
+  // Looking first, because a folder opens but cannot be read.
+  if (stream && stream.peek() != std::ifstream::traits_type::eof()) text << stream.rdbuf();
+  if (!stream) {
     return FieldError(absl::StatusCode::kNotFound, "", "file", Quoted(path),
                       "it cannot be read; check the path");
   }

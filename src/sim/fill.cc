@@ -30,13 +30,19 @@ Rng StreamOf(std::uint64_t seed, Stream stream) {
   return Rng(Mix64(seed) + static_cast<std::uint64_t>(stream));
 }
 
-// Indices of named things, sorted by name and shuffled.
+// Indices of named things, sorted by name, so that their order in a file does not matter.
 template <class Named>
-std::vector<std::size_t> ShuffledByName(const std::vector<Named>& items, Rng rng) {
+std::vector<std::size_t> SortedByName(const std::vector<Named>& items) {
   std::vector<std::size_t> order(items.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(),
             [&](std::size_t a, std::size_t b) { return items[a].name < items[b].name; });
+  return order;
+}
+
+template <class Named>
+std::vector<std::size_t> ShuffledByName(const std::vector<Named>& items, Rng rng) {
+  std::vector<std::size_t> order = SortedByName(items);
   rng.Shuffle(std::span<std::size_t>(order));
   return order;
 }
@@ -65,9 +71,10 @@ absl::StatusOr<std::vector<Arrival>> Arrivals(const Workload& workload, std::uin
     arrivals.push_back({.pod = pod});
     requested += RequestedMilli(pods[pod]);
   }
+  const std::vector<std::size_t> sorted = SortedByName(pods);
   Rng rng = StreamOf(seed, Stream::kClones);
   for (std::int64_t clone = 1; requested < enough; ++clone) {
-    const auto pod = static_cast<std::size_t>(rng.Below(pods.size()));
+    const std::size_t pod = sorted[static_cast<std::size_t>(rng.Below(sorted.size()))];
     arrivals.push_back({.pod = pod, .clone = clone});
     requested += RequestedMilli(pods[pod]);
   }
@@ -127,10 +134,7 @@ absl::StatusOr<FillResult> RunFill(const Workload& workload, std::string_view po
     return FieldError(absl::StatusCode::kFailedPrecondition, workload.nodes_source, "gpu",
                       "0 on every node", "the fill experiment needs a cluster with GPUs");
   }
-  const auto arrivals =
-      Arrivals(workload, options.seed, std::llround(options.to * static_cast<double>(capacity)));
-  if (!arrivals.ok()) return arrivals.status();
-
+  // Interned first, which checks the pods, so that their demand can be summed.
   std::vector<ShapeSpec> requests;
   std::vector<ShapeId> shapes;
   for (const Pod& pod : workload.pods) {
@@ -139,6 +143,9 @@ absl::StatusOr<FillResult> RunFill(const Workload& workload, std::string_view po
     if (!shape.ok()) return shape.status();
     shapes.push_back(*shape);
   }
+  const auto arrivals =
+      Arrivals(workload, options.seed, std::llround(options.to * static_cast<double>(capacity)));
+  if (!arrivals.ok()) return arrivals.status();
   const ScoreParameters parameters{.target = TargetWorkload::FromRequests(requests),
                                    .seed = options.seed,
                                    .norms = options.norms};

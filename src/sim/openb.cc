@@ -122,6 +122,11 @@ absl::StatusOr<std::vector<Pod>> OpenbPods(const CsvTable& table) {
                       .models = {}}};
     if (models && !table.text(row, *models).empty()) {
       pod.shape.models = absl::StrSplit(table.text(row, *models), '|');
+      for (const std::string& model : pod.shape.models) {
+        if (!model.empty()) continue;
+        return InvalidField(table.Where(row), "gpu_spec", Quoted(table.text(row, *models)),
+                            "name a model on each side of a bar");
+      }
     }
     ModelCatalog catalog;
     for (const std::string& model : pod.shape.models) catalog.DeclareOpaque(model);

@@ -26,7 +26,11 @@ NodeSpec GoodNode() {
 }
 
 ShapeSpec GoodShape() {
-  return {.cpu_milli = 1, .mem_mib = 1, .gpu_count = 2, .gpu_milli = 1000, .gpu_mem_mib = 1,
+  return {.cpu_milli = 1,
+          .mem_mib = 1,
+          .gpu_count = 2,
+          .gpu_milli = 1000,
+          .gpu_mem_mib = 1,
           .models = {"T4", "A10"}};
 }
 
@@ -109,8 +113,8 @@ TEST(ValidateShape, EachBadFieldIsNamedWithValueAndRemedy) {
        {[](ShapeSpec& s) { s.gpu_milli = 1001; }, {"gpu_milli is 1001", "1 to 999"}},
        {[](ShapeSpec& s) { s.gpu_milli = -500; }, {"gpu_milli is -500"}},
        {[](ShapeSpec& s) { s.gpu_milli = 999; }, {"gpu_milli is 999", "2 devices", "use 1000"}},
-       {[](ShapeSpec& s) { s.models[1] = "H100-80GB"; },
-        {"models[1] is 'H100-80GB'", "did you mean 'H100-", "declared opaque"}}});
+       {[](ShapeSpec& s) { s.models[1] = "H100-SXM-80GB"; },
+        {"models[1] is 'H100-SXM-80GB'", "did you mean 'H100-", "declared opaque"}}});
 }
 
 TEST(ValidateShape, LimitsAreIncluded) {
@@ -145,8 +149,8 @@ TEST(GpuAskFromGpus, TurnsNumbersIntoCountAndShare) {
     double gpus;
     std::int64_t count;
     std::int64_t milli;
-  } cases[] = {{0, 0, 0},      {0.001, 1, 1},    {0.18, 1, 180},  {0.0058, 1, 6}, {0.9994, 1, 999},
-               {0.9996, 1, 1000}, {1, 1, 1000}, {2, 2, 1000}, {64, 64, 1000}};
+  } cases[] = {{0, 0, 0},         {0.001, 1, 1}, {0.18, 1, 180}, {0.0058, 1, 6}, {0.9994, 1, 999},
+               {0.9996, 1, 1000}, {1, 1, 1000},  {2, 2, 1000},   {64, 64, 1000}};
   for (const auto& c : cases) {
     const auto ask = GpuAskFromGpus(c.gpus);
     ASSERT_TRUE(ask.ok()) << c.gpus;

@@ -26,26 +26,29 @@ TEST(Audit, CatchesEveryKindOfCorruption) {
   const Shape share{.gpu_milli = 300, .gpu_count = 1};
   const Shape device_memory{.gpu_mem_mib = 10, .gpu_milli = 0, .gpu_count = 1};
   const DeviceMask first = DeviceMask::Of(0);
-  const std::vector<std::pair<std::function<void(TestCluster&, std::uint32_t)>, std::string>> cases =
-      {{[&](TestCluster& c, std::uint32_t n) { Writable(c.state.nodes()).Take(n, cpu, {}); },
-        "used cpu_milli of 'n1' is 105 in the ledger but 100 by count"},
-       {[&](TestCluster& c, std::uint32_t n) { Writable(c.state.nodes()).Take(n, memory, {}); },
-        "used mem_mib of 'n1' is 6 in the ledger but 0 by count"},
-       {[&](TestCluster& c, std::uint32_t n) { Writable(c.state.nodes()).Take(n, share, first); },
-        "devices[0].used.gpu_milli of 'n1' is 800 in the ledger but 500 by count"},
-       {[&](TestCluster& c, std::uint32_t n) {
-          Writable(c.state.nodes()).Take(n, device_memory, first);
-        },
-        "devices[0].used"},
-       {[&](TestCluster& c, std::uint32_t n) { Writable(c.state.nodes()).Take(n, Shape(), {}); },
-        "tasks of kind 0 of 'n1' is 1 in the ledger but 0 by count"},
-       {[](TestCluster& c, std::uint32_t) { Writable(c.state.tasks()).Detach(0); }, "used"},
-       {[](TestCluster& c, std::uint32_t n) { Writable(c.state.nodes()).Detach(n); },
-        "task 't' runs on a node that is not there"},
-       {[](TestCluster& c, std::uint32_t) {
-          Writable(c.state.nodes()).Detach(c.state.FindNode("n2")->slot);
-        },
-        "capacity cpu_milli of 'cluster' is 192000 in the ledger but 96000 by count"}};
+  const std::vector<std::pair<std::function<void(TestCluster&, std::uint32_t)>, std::string>>
+      cases = {
+          {[&](TestCluster& c, std::uint32_t n) { Writable(c.state.nodes()).Take(n, cpu, {}); },
+           "used cpu_milli of 'n1' is 105 in the ledger but 100 by count"},
+          {[&](TestCluster& c, std::uint32_t n) { Writable(c.state.nodes()).Take(n, memory, {}); },
+           "used mem_mib of 'n1' is 6 in the ledger but 0 by count"},
+          {[&](TestCluster& c, std::uint32_t n) {
+             Writable(c.state.nodes()).Take(n, share, first);
+           },
+           "devices[0].used.gpu_milli of 'n1' is 800 in the ledger but 500 by count"},
+          {[&](TestCluster& c, std::uint32_t n) {
+             Writable(c.state.nodes()).Take(n, device_memory, first);
+           },
+           "devices[0].used"},
+          {[&](TestCluster& c, std::uint32_t n) { Writable(c.state.nodes()).Take(n, Shape(), {}); },
+           "tasks of kind 0 of 'n1' is 1 in the ledger but 0 by count"},
+          {[](TestCluster& c, std::uint32_t) { Writable(c.state.tasks()).Detach(0); }, "used"},
+          {[](TestCluster& c, std::uint32_t n) { Writable(c.state.nodes()).Detach(n); },
+           "task 't' runs on a node that is not there"},
+          {[](TestCluster& c, std::uint32_t) {
+             Writable(c.state.nodes()).Detach(c.state.FindNode("n2")->slot);
+           },
+           "capacity cpu_milli of 'cluster' is 192000 in the ledger but 96000 by count"}};
   for (const auto& [corrupt, message] : cases) {
     TestCluster cluster;
     NodeSpec spec = GpuNode("n1", 2);

@@ -61,7 +61,11 @@ TEST(ClusterStateIntern, EqualRequestsAreOne) {
 
 TEST(ClusterStateIntern, KeepsEveryField) {
   TestCluster cluster;
-  ShapeSpec ask{.cpu_milli = 1, .mem_mib = 2, .gpu_count = 1, .gpu_milli = 3, .gpu_mem_mib = 4,
+  ShapeSpec ask{.cpu_milli = 1,
+                .mem_mib = 2,
+                .gpu_count = 1,
+                .gpu_milli = 3,
+                .gpu_mem_mib = 4,
                 .models = {"A10"}};
   const Shape shape = cluster.ShapeOf(ask);
   EXPECT_EQ(shape.cpu_milli, 1);
@@ -83,7 +87,8 @@ TEST(ClusterState, Knows64ModelNamesAndNoMore) {
   ModelCatalog catalog;
   for (int i = 0; i < 65; ++i) catalog.DeclareOpaque("m" + std::to_string(i));
   TestCluster cluster(catalog);
-  for (int i = 0; i < 63; ++i) cluster.AddNode(GpuNode("n" + std::to_string(i), 1, "m" + std::to_string(i)));
+  for (int i = 0; i < 63; ++i)
+    cluster.AddNode(GpuNode("n" + std::to_string(i), 1, "m" + std::to_string(i)));
   ShapeSpec ask = ShareOf(500);
   ask.models = {"m63"};
   EXPECT_EQ(cluster.ShapeOf(ask).models, ModelMask{1} << 63);

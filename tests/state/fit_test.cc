@@ -28,8 +28,12 @@ TEST(Fits, ExactlyWhatIsFree) {
   spec.devices[0].gpu_mem_mib = 100;
   spec.devices[1].gpu_mem_mib = 100;
   const NodeView node = cluster.node(cluster.AddNode(spec));
-  const ShapeSpec exact{.cpu_milli = 1'000, .mem_mib = 10, .gpu_count = 2, .gpu_milli = 1'000,
-                        .gpu_mem_mib = 100, .models = {"T4"}};
+  const ShapeSpec exact{.cpu_milli = 1'000,
+                        .mem_mib = 10,
+                        .gpu_count = 2,
+                        .gpu_milli = 1'000,
+                        .gpu_mem_mib = 100,
+                        .models = {"T4"}};
   EXPECT_TRUE(Fits(node, cluster.ShapeOf(exact)));
   for (int field = 0; field < 5; ++field) {
     ShapeSpec more = exact;

@@ -38,8 +38,8 @@ TEST(NodeTable, TakeAndGiveAreOpposites) {
   NodeSpec spec = GpuNode("n1", 2, "T4", 4'000);
   spec.devices[0].gpu_mem_mib = 100;
   const std::uint32_t slot = Insert(nodes, spec);
-  const Shape two{.cpu_milli = 1'000, .mem_mib = 1, .gpu_mem_mib = 60, .gpu_milli = 1'000,
-                  .gpu_count = 2};
+  const Shape two{
+      .cpu_milli = 1'000, .mem_mib = 1, .gpu_mem_mib = 60, .gpu_milli = 1'000, .gpu_count = 2};
   nodes.Take(slot, two, Devices({0, 1}));
   EXPECT_EQ(nodes.used(slot)[ResourceKind::kGpuMilli], 2'000);
   EXPECT_EQ(nodes.used(slot)[ResourceKind::kGpuMemMib], 60) << "of the tracked device only";

@@ -12,8 +12,8 @@ TEST(NodeView, ShowsWhatIsLeftAfterUseAndForeignUse) {
   NodeSpec spec = GpuNode("a", 2, "T4", 8'000);
   spec.mem_mib = 100;
   const NodeId id = cluster.AddNode(spec);
-  cluster.Place("t", {.cpu_milli = 1'000, .mem_mib = 10, .gpu_count = 1, .gpu_milli = 300,
-                      .models = {}},
+  cluster.Place("t",
+                {.cpu_milli = 1'000, .mem_mib = 10, .gpu_count = 1, .gpu_milli = 300, .models = {}},
                 id, DeviceMask::Of(1));
   cluster.SetForeign(id, {.cpu_milli = 500, .mem_mib = 5, .device_milli = {200}});
   const NodeView node = cluster.node(id);

@@ -20,8 +20,12 @@ struct Content {
   NodeSpec b = GpuNode("b", 0);
   ForeignUsage foreign = {.cpu_milli = 10, .mem_mib = 20, .device_milli = {30, 40}};
   std::string task = "t";
-  ShapeSpec shape = {.cpu_milli = 100, .mem_mib = 200, .gpu_count = 1, .gpu_milli = 300,
-                     .gpu_mem_mib = 400, .models = {"A10", "T4"}};
+  ShapeSpec shape = {.cpu_milli = 100,
+                     .mem_mib = 200,
+                     .gpu_count = 1,
+                     .gpu_milli = 300,
+                     .gpu_mem_mib = 400,
+                     .models = {"A10", "T4"}};
   std::string node = "a";
   DeviceMask devices = DeviceMask::Of(0);
 };
@@ -56,26 +60,35 @@ TEST(StateHash, ChangesWithEveryPieceOfContent) {
       {"foreign memory", [](Content& c) { ++c.foreign.mem_mib; }},
       {"foreign device 0", [](Content& c) { ++c.foreign.device_milli[0]; }},
       {"foreign device 1", [](Content& c) { ++c.foreign.device_milli[1]; }},
-      {"foreign devices swapped", [](Content& c) { c.foreign.device_milli = {40, 30}; }},
+      {"foreign devices swapped",
+       [](Content& c) {
+         c.foreign.device_milli = {40, 30};
+       }},
       {"task name", [](Content& c) { c.task = "u"; }},
       {"task cpu", [](Content& c) { ++c.shape.cpu_milli; }},
       {"task memory", [](Content& c) { ++c.shape.mem_mib; }},
       {"task share", [](Content& c) { ++c.shape.gpu_milli; }},
       {"task device memory", [](Content& c) { ++c.shape.gpu_mem_mib; }},
       {"task models: fewer", [](Content& c) { c.shape.models = {"T4"}; }},
-      {"task models: others", [](Content& c) { c.shape.models = {"T4", "K80"}; }},
+      {"task models: others",
+       [](Content& c) {
+         c.shape.models = {"T4", "K80"};
+       }},
       {"task models: any", [](Content& c) { c.shape.models = {}; }},
       {"task device", [](Content& c) { c.devices = DeviceMask::Of(1); }},
-      {"task on two", [](Content& c) {
+      {"task on two",
+       [](Content& c) {
          c.shape.gpu_count = 2;
          c.shape.gpu_milli = 1000;
          c.devices = Devices({0, 1});
        }},
-      {"task without gpu", [](Content& c) {
+      {"task without gpu",
+       [](Content& c) {
          c.shape = CpuTask(100, 200);
          c.devices = {};
        }},
-      {"task without gpu elsewhere", [](Content& c) {
+      {"task without gpu elsewhere",
+       [](Content& c) {
          c.shape = CpuTask(100, 200);
          c.devices = {};
          c.node = "b";

@@ -45,8 +45,8 @@ class History {
       const Code code = Step(transaction);
       ++steps_[code == Code::kOk ? 0 : 1];
       if (code == Code::kOk) continue;
-      ASSERT_EQ(cluster_.hash(), hash) << "a refused step changed something: "
-                                       << absl::StatusCodeToString(code);
+      ASSERT_EQ(cluster_.hash(), hash)
+          << "a refused step changed something: " << absl::StatusCodeToString(code);
     }
     if (OneIn(rng_, 2)) {
       transaction.Commit();
@@ -114,9 +114,9 @@ class History {
   Code RemoveNode(Transaction& transaction) {
     const auto [id, name] = AnyNode();
     const absl::Status status = transaction.RemoveNode(id);
-    const Code expected = name.empty()                 ? Code::kNotFound
+    const Code expected = name.empty()                ? Code::kNotFound
                           : reference_.HasTasks(name) ? Code::kFailedPrecondition
-                                                       : Code::kOk;
+                                                      : Code::kOk;
     EXPECT_EQ(status.code(), expected) << status.ToString();
     if (status.ok()) {
       reference_.nodes.erase(name);
@@ -127,9 +127,8 @@ class History {
 
   Code SetForeign(Transaction& transaction) {
     const auto [id, name] = AnyNode();
-    ForeignUsage usage{.cpu_milli = IntBelow(rng_, 12'000),
-                       .mem_mib = IntBelow(rng_, 12'000),
-                       .device_milli = {}};
+    ForeignUsage usage{
+        .cpu_milli = IntBelow(rng_, 12'000), .mem_mib = IntBelow(rng_, 12'000), .device_milli = {}};
     const std::size_t devices = name.empty() ? 0 : reference_.nodes[name].spec.devices.size();
     Code expected = name.empty() ? Code::kNotFound : Code::kOk;
     for (std::int64_t i = IntBelow(rng_, static_cast<std::int64_t>(devices) + 2); i > 0; --i) {
@@ -154,11 +153,11 @@ class History {
     if (!name.empty() && !OneIn(rng_, 4)) {
       devices = RandomFittingDevices(rng_, cluster_.node(node), cluster_.state.shapes()[shape]);
     }
-    const Code expected = task.empty()                          ? Code::kInvalidArgument
-                          : reference_.tasks.count(task) == 1   ? Code::kAlreadyExists
-                          : name.empty()                        ? Code::kNotFound
+    const Code expected = task.empty()                             ? Code::kInvalidArgument
+                          : reference_.tasks.count(task) == 1      ? Code::kAlreadyExists
+                          : name.empty()                           ? Code::kNotFound
                           : reference_.FitsOn(spec, name, devices) ? Code::kOk
-                                                                : Code::kFailedPrecondition;
+                                                                   : Code::kFailedPrecondition;
     const auto id = transaction.Place(task, shape, {.node = node, .devices = devices});
     EXPECT_EQ(id.status().code(), expected) << id.status().ToString();
     if (id.ok()) {
@@ -171,7 +170,8 @@ class History {
   Code Release(Transaction& transaction) {
     if (task_ids_.empty()) return Code::kOk;
     const std::size_t newest = task_ids_.size() - 1;
-    const std::size_t back = static_cast<std::size_t>(rng_.Below(std::min<std::size_t>(newest, 40) + 1));
+    const std::size_t back =
+        static_cast<std::size_t>(rng_.Below(std::min<std::size_t>(newest, 40) + 1));
     const auto [task, id] = task_ids_[newest - back];
     const auto found = reference_.tasks.find(task);
     const bool live = found != reference_.tasks.end() && found->second.id == id;

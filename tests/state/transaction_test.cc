@@ -37,7 +37,8 @@ TEST(Transaction, IsOverAfterCommit) {
   Transaction transaction(state);
   transaction.Commit();
   transaction.Commit();
-  EXPECT_TRUE(Refused(transaction.AddNode(GpuNode("a", 1)), Code::kFailedPrecondition, {"is over"}));
+  EXPECT_TRUE(
+      Refused(transaction.AddNode(GpuNode("a", 1)), Code::kFailedPrecondition, {"is over"}));
   EXPECT_EQ(state.node_count(), 0U);
 }
 
@@ -150,7 +151,8 @@ TEST(Transaction, HandlesGoStaleWhenTheirSlotIsReused) {
   Transaction transaction(cluster.state);
   EXPECT_TRUE(Refused(transaction.RemoveNode(old_node), Code::kNotFound, {"node is"}));
   EXPECT_TRUE(Refused(transaction.SetForeign(old_node, {}), Code::kNotFound));
-  EXPECT_TRUE(Refused(transaction.Place("v", shape, {old_node, DeviceMask::Of(1)}), Code::kNotFound));
+  EXPECT_TRUE(
+      Refused(transaction.Place("v", shape, {old_node, DeviceMask::Of(1)}), Code::kNotFound));
   EXPECT_TRUE(Refused(transaction.Release(old_task), Code::kNotFound, {"task is", "not running"}));
   EXPECT_TRUE(Refused(transaction.RemoveNode(NodeId()), Code::kNotFound));
   EXPECT_TRUE(Refused(transaction.Release(TaskId()), Code::kNotFound));
@@ -193,7 +195,8 @@ TEST(TransactionPlace, SaysWhatDoesNotFit) {
   EXPECT_TRUE(Refused(place(WholeGpus(1), Devices({0, 1})), kPrecondition,
                       {"devices is 2 devices; the task asks 1"}));
   EXPECT_TRUE(Refused(place(WholeGpus(1), {}), kPrecondition, {"devices is 0 devices"}));
-  EXPECT_TRUE(Refused(place(CpuTask(1), DeviceMask::Of(0)), kPrecondition, {"devices is 1 devices"}));
+  EXPECT_TRUE(
+      Refused(place(CpuTask(1), DeviceMask::Of(0)), kPrecondition, {"devices is 1 devices"}));
   ShapeSpec memory = ShareOf(500);
   memory.gpu_mem_mib = 51;
   EXPECT_TRUE(Refused(place(memory, DeviceMask::Of(1)), kPrecondition,
@@ -256,7 +259,8 @@ TEST(TransactionSetForeign, EachBadFieldIsNamed) {
     return Refused(transaction.SetForeign(node, usage), Code::kInvalidArgument, {"'n1'", part});
   };
   EXPECT_TRUE(refused({.cpu_milli = -1, .device_milli = {}}, "cpu_milli is -1"));
-  EXPECT_TRUE(refused({.mem_mib = kMaxQuantity + 1, .device_milli = {}}, "mem_mib is 1099511627777"));
+  EXPECT_TRUE(
+      refused({.mem_mib = kMaxQuantity + 1, .device_milli = {}}, "mem_mib is 1099511627777"));
   EXPECT_TRUE(refused({.device_milli = {-7}}, "device_milli is -7"));
   EXPECT_TRUE(refused({.device_milli = {0, 0}}, "device_milli is 2 entries"));
 }

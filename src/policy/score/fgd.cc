@@ -41,8 +41,10 @@ absl::StatusOr<Fgd> Fgd::Build(const TargetWorkload& target, ClusterState& state
 }
 
 Fgd::Fgd(FragmentTable table) : table_(std::move(table)) {
+  // Against an empty target every gradient is 0, which scores as sigmoid(0) like any other 0.
+  const std::int64_t weight = std::max<std::int64_t>(table_.total_weight(), 1);
   for (std::size_t i = 0; i < thresholds_.size(); ++i) {
-    thresholds_[i] = kLogitNanoGpu[i] * table_.total_weight();
+    thresholds_[i] = kLogitNanoGpu[i] * weight;
   }
 }
 
