@@ -64,7 +64,7 @@ PyDecision Complete(const PyCluster& cluster, const PyShape& shape, Decision dec
                                .nearest = refusal.nearest.has_value()
                                               ? std::string(state.node_name(refusal.nearest))
                                               : std::string(),
-                               .text = RefusalText(state, decision.shape, refusal)};
+                               .text = RefusalText(state, refusal)};
   return complete;
 }
 

@@ -49,7 +49,7 @@ int main() {
       std::printf("%s runs on %s, devices %#llx\n", job, node.c_str(),
                   static_cast<unsigned long long>(decision->placement.devices.bits()));
     } else {
-      std::printf("%s waits: %s\n", job, RefusalText(state, *shape, decision->refusal).c_str());
+      std::printf("%s waits: %s\n", job, RefusalText(state, decision->refusal).c_str());
     }
   }
   return 0;

@@ -108,6 +108,7 @@ def _parser() -> _Parser:
         "--policy",
         metavar="A,B,…",
         type=_policy_list,
+        default=policy_names(),
         help=f"policies to compare: {', '.join(policy_names())} (default: all)",
     )
     runs.add_argument(
@@ -183,26 +184,31 @@ class _Outputs:
             self.placements.write("".join(placement_lines(result)))
             result.forget_placements()
 
-    def keep(self, experiment: Experiment) -> Iterator[str]:
-        """Completes the files, and says of each where it is."""
+    def keep(self, experiment: Experiment) -> Iterator[str | GpuschedError]:
+        """Completes each file, and says where it is, or why it is not."""
+
+        def complete(file: OutputFile, content: bytes, what: str) -> str | GpuschedError:
+            try:
+                file.write_bytes(content)
+                file.keep()
+            except GpuschedError as error:
+                return error
+            return f"{what}: {file.path}"
+
         if self.json:
-            self.json.write(json.dumps(experiment.to_json(), indent=1) + "\n")
-            self.json.keep()
-            yield f"Numbers of every run: {self.json.path}"
+            report = json.dumps(experiment.to_json(), indent=1) + "\n"
+            yield complete(self.json, report.encode(), "Numbers of every run")
         if self.placements:
-            self.placements.keep()
-            yield f"Placement of every pod: {self.placements.path}"
+            yield complete(self.placements, b"", "Placement of every pod")
         if self.plot:
             from libgpusched.plot import write_plot
 
             png = io.BytesIO()  # the backend wants to seek, which a pipe cannot
             write_plot(experiment.summaries(), experiment.workload.pods_source, png)
-            self.plot.write_bytes(png.getvalue())
-            self.plot.keep()
-            yield f"Plot: {self.plot.path}"
+            yield complete(self.plot, png.getvalue(), "Plot")
 
 
-def _report(experiment: Experiment, said: list[str]) -> None:
+def _report(experiment: Experiment) -> None:
     # Imported here, so that --version and --help answer at once.
     from rich.console import Console
 
@@ -216,80 +222,83 @@ def _report(experiment: Experiment, said: list[str]) -> None:
     print("Why pods did not fit, by the node that came nearest:")
     for summary in summaries:
         print(f"  {refusal_sentence(summary)}")
-    for line in said:
-        print(line)
 
 
-def _fill(arguments: argparse.Namespace) -> int:
+def _run_all(arguments: argparse.Namespace, experiment: Experiment, outputs: _Outputs) -> None:
+    """Runs the experiment with a progress bar, if somebody is there to see it."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+    console = Console(stderr=True)
+    policies, seeds = arguments.policy, arguments.seeds
+    total = len(policies) * seeds
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:3.0f} %"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    ) as bar:
+        task = bar.add_task(f"{policies[0]} 1/{total}", total=1.0)
+        for result in experiment.run(
+            policies,
+            seeds=seeds,
+            seed_base=arguments.seed_base,
+            keep_placements=outputs.placements is not None,
+            progress=lambda part: bar.update(task, completed=part),
+        ):
+            outputs.add(result)
+            done = len(experiment)
+            if done < total:
+                bar.update(task, description=f"{policies[done // seeds]} {done + 1}/{total}")
+
+
+def _fill(arguments: argparse.Namespace) -> int:
     if (arguments.nodes is None) != (arguments.pods is None):
         raise InvalidSpec("--nodes and --pods belong together; give both, or neither")
     if arguments.nodes is None:
         workload = Workload.builtin()
     else:
         workload = Workload.read_openb(arguments.nodes, arguments.pods)
-    seeds = arguments.seeds
-    policies = arguments.policy or policy_names()
     experiment = Experiment(workload, arguments.to)
-    total = len(policies) * seeds
-    interrupted = False
     with contextlib.ExitStack() as stack:
         outputs = _Outputs(arguments, stack)
-        console = Console(stderr=True)
-        bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.percentage:3.0f} %"),
-            TimeRemainingColumn(),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        )
         print(
             f"{workload.gpu_count:,} GPUs on {workload.node_count:,} nodes "
             f"({workload.nodes_source}); {workload.pod_count:,} pods ({workload.pods_source}), "
             f"arriving up to {100 * arguments.to:g} % of the GPUs",
             flush=True,
         )
-        with bar:
-            task = bar.add_task(f"{policies[0]} 1/{total}", total=1.0)
-            try:
-                for result in experiment.run(
-                    policies,
-                    seeds=seeds,
-                    seed_base=arguments.seed_base,
-                    keep_placements=outputs.placements is not None,
-                    progress=lambda part: bar.update(task, completed=part),
-                ):
-                    outputs.add(result)
-                    done = len(experiment.runs)
-                    if done < total:
-                        bar.update(
-                            task, description=f"{policies[done // seeds]} {done + 1}/{total}"
-                        )
-            except KeyboardInterrupt:
-                interrupted = True
-        if interrupted:
-            print(
-                f"libgpusched fill: interrupted after {len(experiment.runs)} of {total} runs",
-                file=sys.stderr,
-            )
-        if experiment.runs:
-            # Files first, since whoever reads our output may have left; but a full disk costs nobody
-            # the table.
-            said: list[str] = []
-            failure: GpuschedError | None = None
-            try:
-                for line in outputs.keep(experiment):
-                    said.append(line)
-            except GpuschedError as error:
-                failure = error
-            _report(experiment, said)
-            if failure is not None:
-                raise failure
-    return _INTERRUPTED if interrupted else 0
+        stopped: KeyboardInterrupt | GpuschedError | None = None
+        try:
+            _run_all(arguments, experiment, outputs)
+        except (KeyboardInterrupt, GpuschedError) as error:
+            stopped = error
+        # Whatever stopped it, nobody loses what was finished. Files come first, since whoever reads
+        # our output may have left.
+        said = list(outputs.keep(experiment)) if len(experiment) > 0 else []
+        if len(experiment) > 0:
+            _report(experiment)
+        for line in said:
+            if isinstance(line, str):
+                print(line)
+        sys.stdout.flush()
+        errors = [str(line) for line in said if isinstance(line, GpuschedError)]
+    if isinstance(stopped, KeyboardInterrupt):
+        total = len(arguments.policy) * arguments.seeds
+        print(
+            f"libgpusched fill: interrupted after {len(experiment)} of {total} runs",
+            file=sys.stderr,
+        )
+    elif stopped is not None:
+        errors.insert(0, str(stopped))
+    for message in dict.fromkeys(errors):
+        print(f"libgpusched fill: error: {message}", file=sys.stderr)
+    if isinstance(stopped, KeyboardInterrupt):
+        return _INTERRUPTED
+    return _USAGE_ERROR if errors else 0
 
 
 def _workload(arguments: argparse.Namespace) -> int:

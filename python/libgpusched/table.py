@@ -14,6 +14,7 @@ REASON_SENTENCES = {
     "InsufficientCpu": "met too little free CPU",
     "InsufficientMemory": "met too little free memory",
     "NoDeviceWithRoom": "found no single GPU with enough left",
+    "InsufficientGpuMemory": "found no GPU with enough memory left",
     "TooFewWholeDevices": "found too few wholly free GPUs on one node",
     "FilteredByUser": "were refused by a filter",
     "NoNodes": "found no node at all",

@@ -15,7 +15,7 @@ bool LacksMore(const Shortfall& a, const Shortfall& b) {
   return Wide{lack(a)} * need(b) > Wide{lack(b)} * need(a);
 }
 
-std::string ShortfallText(const Shortfall& shortfall, const Shape& shape) {
+std::string ShortfallText(const Shortfall& shortfall) {
   const std::int64_t need = shortfall.need;
   const std::int64_t have = shortfall.have;
   switch (shortfall.verdict.reason) {
@@ -26,8 +26,9 @@ std::string ShortfallText(const Shortfall& shortfall, const Shape& shape) {
     case Reason::kInsufficientMemory:
       return absl::StrCat(need, " mem_mib asked, ", have, " free");
     case Reason::kNoDeviceWithRoom:
-      return absl::StrCat(need, need == shape.gpu_milli ? " gpu_milli" : " gpu_mem_mib",
-                          " of one device asked, ", have, " free");
+      return absl::StrCat(need, " gpu_milli of one device asked, ", have, " free");
+    case Reason::kInsufficientGpuMemory:
+      return absl::StrCat(need, " gpu_mem_mib of each device asked, ", have, " free");
     case Reason::kTooFewWholeDevices:
       return absl::StrCat(need, " whole devices asked, ", have, " free");
     case Reason::kFilteredByUser:
@@ -82,7 +83,7 @@ Refusal RefusalBuilder::Finish() {
   return refusal_;
 }
 
-std::string RefusalText(const ClusterState& state, ShapeId shape, const Refusal& refusal) {
+std::string RefusalText(const ClusterState& state, const Refusal& refusal) {
   if (refusal.dominant() == Reason::kNoNodes) return "the cluster has no nodes";
   std::string text = absl::StrCat("0 of ", state.node_count(), " nodes take it:");
   std::string_view separator = " ";
@@ -93,7 +94,7 @@ std::string RefusalText(const ClusterState& state, ShapeId shape, const Refusal&
     separator = ", ";
   }
   absl::StrAppend(&text, "; nearest is '", std::string(state.node_name(refusal.nearest)),
-                  "': ", ShortfallText(refusal.shortfall, state.shapes()[shape]));
+                  "': ", ShortfallText(refusal.shortfall));
   if (refusal.outcome == Outcome::kNever) {
     absl::StrAppend(&text, "; it would not fit even on empty nodes");
   }

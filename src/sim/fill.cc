@@ -160,7 +160,6 @@ absl::StatusOr<FillResult> RunFill(const Workload& workload, std::string_view po
   result.seed = options.seed;
   result.arrived_pct = ArrivedGrid(options.to);
   const auto total = static_cast<std::int64_t>(arrivals->size());
-  const auto milli_at = [&](double pct) { return pct / 100 * static_cast<double>(capacity); };
   PlacementsDigest digest;
   std::vector<std::int64_t> samples;
   samples.reserve(arrivals->size());
@@ -179,7 +178,9 @@ absl::StatusOr<FillResult> RunFill(const Workload& workload, std::string_view po
     const Pod& pod = workload.pods[arrival.pod];
     const std::int64_t asked = RequestedMilli(pod);
     while (grid < result.arrived_pct.size() &&
-           static_cast<double>(requested + asked) > milli_at(result.arrived_pct[grid])) {
+           // Exact: the grid is whole percents, and both sides stay far below 2^53.
+           static_cast<double>(requested + asked) * 100 >
+               result.arrived_pct[grid] * static_cast<double>(capacity)) {
       record_grid();
     }
     requested += asked;

@@ -34,8 +34,9 @@ constexpr std::array kNodeKinds = {
     NodeKind{28, 32, 128, 4, "V100M16"}, NodeKind{22, 64, 256, 2, "P100"},
     NodeKind{21, 96, 768, 8, "V100M32"}, NodeKind{19, 8, 32, 1, "V100M16"},
     NodeKind{17, 96, 384, 4, "T4"},      NodeKind{9, 48, 368, 4, "V100M32"},
-    NodeKind{8, 82, 336, 8, "V100M16"},  NodeKind{3, 8, 60, 1, "P100"},
-    NodeKind{2, 8, 60, 2, "P100"},       NodeKind{2, 128, 1024, 1, "A10"},
+    NodeKind{7, 64, 256, 8, "V100M16"},  NodeKind{1, 82, 336, 8, "V100M16"},
+    NodeKind{3, 8, 60, 1, "P100"},       NodeKind{2, 8, 60, 2, "P100"},
+    NodeKind{2, 128, 1024, 1, "A10"},
 };
 
 // A usual size of a task, drawn in proportion to its weight.

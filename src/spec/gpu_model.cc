@@ -76,10 +76,13 @@ bool ModelCatalog::Knows(std::string_view name) const {
 std::string ModelCatalog::Nearest(std::string_view name) const {
   // A very long name is compared by its head, so that the message stays cheap.
   constexpr std::size_t kHead = 64;
+  name = name.substr(0, kHead);
   std::string_view best;
   std::size_t fewest = std::numeric_limits<std::size_t>::max();
   const auto consider = [&](std::string_view candidate) {
-    const std::size_t edits = Edits(name.substr(0, kHead), candidate.substr(0, kHead));
+    // "H100" means one of the H100s, however many edits their full names take.
+    const bool begins = !name.empty() && Edits(name, candidate.substr(0, name.size())) == 0;
+    const std::size_t edits = begins ? 0 : Edits(name, candidate.substr(0, kHead));
     if (edits < fewest) {
       fewest = edits;
       best = candidate;

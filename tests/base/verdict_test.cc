@@ -27,7 +27,8 @@ TEST(Verdict, ReasonNamesAreStable) {
   EXPECT_EQ(ReasonName(Reason::kTooFewWholeDevices), "TooFewWholeDevices");
   EXPECT_EQ(ReasonName(Reason::kFilteredByUser), "FilteredByUser");
   EXPECT_EQ(ReasonName(Reason::kNoNodes), "NoNodes");
-  EXPECT_EQ(static_cast<std::size_t>(Reason::kNoNodes) + 1, kReasons);
+  EXPECT_EQ(ReasonName(Reason::kInsufficientGpuMemory), "InsufficientGpuMemory");
+  EXPECT_EQ(static_cast<std::size_t>(Reason::kInsufficientGpuMemory) + 1, kReasons);
 }
 
 }  // namespace

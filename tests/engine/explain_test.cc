@@ -107,7 +107,7 @@ std::string Text(TestCluster& cluster, const ShapeSpec& ask) {
   EXPECT_TRUE(decision.ok()) << decision.status().ToString();
   if (!decision.ok()) return "";
   EXPECT_FALSE(decision->placed());
-  return RefusalText(cluster.state, shape, decision->refusal);
+  return RefusalText(cluster.state, decision->refusal);
 }
 
 testing::AssertionResult Holds(const std::string& text, std::initializer_list<std::string> parts) {

@@ -253,7 +253,7 @@ TEST_P(EveryPolicy, S61_TheSameInputsGiveTheSameDecisionsTextsAndHash) {
       ASSERT_TRUE(decision.ok());
       story += decision->placed() ? std::string(again.state.node_name(decision->placement.node)) +
                                         "/" + std::to_string(decision->placement.devices.bits())
-                                  : RefusalText(again.state, shape, decision->refusal);
+                                  : RefusalText(again.state, decision->refusal);
       story += ";";
     }
     story += std::to_string(again.hash());

@@ -372,3 +372,12 @@ def test_gpus_asked_of_nodes_without_any(tmp_path: Path) -> None:
     workload = read(tmp_path, NODES, "name,cpu_milli,memory_mib,num_gpu,gpu_milli\np,1,1,0,0\n")
     with pytest.raises(gs.InvalidSpec, match="pods is 1 without GPU; the fill experiment needs"):
         gs.run_fill(workload, "best_fit")
+
+
+def test_python_places_as_the_committed_digests_say() -> None:
+    """The C++ test holds the same file against C++ (tests/sim/fill_test.cc)."""
+    golden = Path(__file__).parents[1] / "sim" / "fill_digests.txt"
+    workload = gs.Workload.builtin(pods=800, nodes=120, seed=1)
+    runs = gs.fill(workload, seeds=1, seed_base=1)
+    lines = [f"{run.policy} {run.seed} {run.placements_digest}" for run in runs]
+    assert lines == golden.read_text().splitlines()

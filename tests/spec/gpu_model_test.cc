@@ -60,6 +60,14 @@ TEST(ModelCatalog, NearestTakesTheFewestEdits) {
   EXPECT_EQ(catalog.Nearest("V100M3"), "V100M32");
 }
 
+TEST(ModelCatalog, NearestOfAFamilyNameIsOneOfTheFamily) {
+  const ModelCatalog catalog;
+  EXPECT_EQ(catalog.Nearest("H100"), "H100-PCIe-80GB");
+  EXPECT_EQ(catalog.Nearest("a100"), "A100-PCIe-40GB");
+  EXPECT_EQ(catalog.Nearest("H200"), "H200-SXM-141GB");
+  EXPECT_EQ(catalog.Nearest("A800"), "A800-SXM4-80GB");
+}
+
 TEST(ModelCatalog, NearestCopesWithLongAndEmptyNames) {
   const ModelCatalog catalog;
   EXPECT_TRUE(catalog.Knows(catalog.Nearest("")));

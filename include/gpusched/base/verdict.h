@@ -13,16 +13,17 @@ namespace gpusched {
 // which the built-in filters ask; new codes are appended.
 enum class Reason : std::uint16_t {
   kNone,
-  kModelNotAllowed,     // no device of a model that the task allows
-  kInsufficientCpu,     // free cpu_milli below what is asked
-  kInsufficientMemory,  // free mem_mib below what is asked
-  kNoDeviceWithRoom,    // no single device has the asked share (and memory) free
-  kTooFewWholeDevices,  // fewer wholly free devices than asked
-  kFilteredByUser,      // a filter that is not built in refused
-  kNoNodes,             // the cluster is empty
+  kModelNotAllowed,        // no device of a model that the task allows
+  kInsufficientCpu,        // free cpu_milli below what is asked
+  kInsufficientMemory,     // free mem_mib below what is asked
+  kNoDeviceWithRoom,       // no single device has the asked share free
+  kTooFewWholeDevices,     // fewer wholly free devices than asked
+  kFilteredByUser,         // a filter that is not built in refused
+  kNoNodes,                // the cluster is empty
+  kInsufficientGpuMemory,  // devices have the asked share free, but not enough of them the memory
 };
 
-inline constexpr std::size_t kReasons = 8;
+inline constexpr std::size_t kReasons = 9;
 
 // The stable text of a code: "InsufficientCpu", …
 constexpr std::string_view ReasonName(Reason reason) {
@@ -33,7 +34,8 @@ constexpr std::string_view ReasonName(Reason reason) {
                                                              "NoDeviceWithRoom",
                                                              "TooFewWholeDevices",
                                                              "FilteredByUser",
-                                                             "NoNodes"};
+                                                             "NoNodes",
+                                                             "InsufficientGpuMemory"};
   return kNames[static_cast<std::size_t>(reason)];
 }
 

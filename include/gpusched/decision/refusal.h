@@ -11,8 +11,9 @@
 
 namespace gpusched {
 
-// What one node lacks for one task, in the unit of the reason: cpu_milli, mem_mib, milli of the
-// roomiest allowed device, or whole devices. `need` and `have` are 0 where no number applies.
+// What one node lacks for one task, in the unit of the reason: cpu_milli, mem_mib, milli or
+// gpu_mem_mib of the best allowed device, or whole devices. `need` and `have` are 0 where no number
+// applies.
 struct Shortfall {
   Verdict verdict;
   std::int64_t need = 0;

@@ -36,8 +36,7 @@ class GPUSCHED_EXPORT RefusalBuilder {
 
 // One line for people, e.g. "0 of 12 nodes take it: 8 NoDeviceWithRoom, 4 InsufficientCpu; nearest
 // is 'n3': 500 gpu_milli of one device asked, 320 free".
-GPUSCHED_EXPORT std::string RefusalText(const ClusterState& state, ShapeId shape,
-                                        const Refusal& refusal);
+GPUSCHED_EXPORT std::string RefusalText(const ClusterState& state, const Refusal& refusal);
 
 }  // namespace gpusched
 

@@ -33,8 +33,8 @@ class GPUSCHED_EXPORT ModelCatalog {
   // Whether the name may be used. O(models).
   bool Knows(std::string_view name) const;
 
-  // The known name that takes the fewest edits to reach (capital letters aside; ties to the
-  // earlier one), for error messages.
+  // The first known name that begins with this one, else the one that takes the fewest edits to
+  // reach (capital letters aside; ties to the earlier one), for error messages.
   std::string Nearest(std::string_view name) const;
 
   const std::vector<std::string>& opaque() const { return opaque_; }

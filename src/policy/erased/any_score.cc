@@ -8,7 +8,7 @@ namespace gpusched {
 
 WeightedSum::WeightedSum(std::vector<WeightedScore> terms) : terms_(std::move(terms)) {
   std::int64_t sum = 0;
-  for (const WeightedScore& term : terms_) sum += term.weight_milli;
+  for (const WeightedScore& term : terms_) sum += Blend::Counted(term.weight_milli);
   for (const WeightedScore& term : terms_) {
     factors_.push_back(Blend::Factor(term.weight_milli, sum, term.score.range()));
   }

@@ -45,12 +45,12 @@ Shortfall EnoughDevices::operator()(const NodeView& node, const Shape& shape) co
   for (const DeviceFree& device : free) fitting += DeviceFits(device, shape) ? 1 : 0;
   if (fitting >= shape.gpu_count) return {};
 
-  // Refused. How many devices could ever do, and how near is the best?
+  // Refused. How many devices could ever do, how many have the share, and how near is the best?
   const auto ledgers = node.device_ledgers();
   std::int64_t able = 0;
+  std::int64_t with_share = 0;
   std::int64_t roomiest = 0;
-  std::int64_t memory = 0;  // of the best device whose share would do
-  bool share_would_do = false;
+  std::int64_t memory = 0;  // the most that a device with the share has, of those with too little
   for (std::size_t i = 0; i < free.size(); ++i) {
     if (!Allows(shape, free[i])) continue;
     const DeviceLedger& ledger = ledgers[i];
@@ -59,16 +59,21 @@ Shortfall EnoughDevices::operator()(const NodeView& node, const Shape& shape) co
                 ? 1
                 : 0;
     roomiest = std::max<std::int64_t>(roomiest, free[i].gpu_milli);
-    if (free[i].gpu_milli >= shape.gpu_milli) {
-      share_would_do = true;
-      memory = std::max(memory, free[i].mem_mib);
-    }
+    if (free[i].gpu_milli < shape.gpu_milli) continue;
+    ++with_share;
+    if (free[i].mem_mib < shape.gpu_mem_mib) memory = std::max(memory, free[i].mem_mib);
   }
-  const Reason reason = shape.shares() ? Reason::kNoDeviceWithRoom : Reason::kTooFewWholeDevices;
-  const Verdict verdict = able < shape.gpu_count ? Verdict::Never(reason) : Verdict::Wait(reason);
-  if (!shape.shares()) return {.verdict = verdict, .need = shape.gpu_count, .have = fitting};
-  if (share_would_do) return {.verdict = verdict, .need = shape.gpu_mem_mib, .have = memory};
-  return {.verdict = verdict, .need = shape.gpu_milli, .have = roomiest};
+  const auto refuse = [&](Reason reason, std::int64_t need, std::int64_t have) {
+    return Shortfall{
+        .verdict = able < shape.gpu_count ? Verdict::Never(reason) : Verdict::Wait(reason),
+        .need = need,
+        .have = have};
+  };
+  if (with_share >= shape.gpu_count) {
+    return refuse(Reason::kInsufficientGpuMemory, shape.gpu_mem_mib, memory);
+  }
+  if (shape.shares()) return refuse(Reason::kNoDeviceWithRoom, shape.gpu_milli, roomiest);
+  return refuse(Reason::kTooFewWholeDevices, shape.gpu_count, fitting);
 }
 
 }  // namespace gpusched

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "cluster_fixture.h"
@@ -90,6 +91,12 @@ TEST(WeightedSum, BadWeightsAndBrokenTermsAreAProblem) {
   }
   const BestFit broken{{.gpu_milli = 0}};
   EXPECT_EQ(WeightedSum({{1'000, WorstFit()}, {1'000, broken}}).problem(), broken.problem());
+}
+
+TEST(WeightedSum, WrongWeightsAreAProblemAndDoNotOverflow) {
+  constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
+  const WeightedSum sum({{kHuge, BestFit()}, {kHuge, WorstFit()}});
+  EXPECT_NE(sum.problem(), "");
 }
 
 }  // namespace

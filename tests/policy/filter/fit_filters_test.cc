@@ -83,7 +83,7 @@ TEST_F(FitFiltersTest, AShareNeedsOneDeviceWithRoom) {
 }
 
 TEST_F(FitFiltersTest, AShareMayLackOnlyTheDevicesMemory) {
-  constexpr Reason kReason = Reason::kNoDeviceWithRoom;
+  constexpr Reason kReason = Reason::kInsufficientGpuMemory;
   ShapeSpec ask = ShareOf(500);
   ask.gpu_mem_mib = 8'000;
   EXPECT_TRUE(Says(Ask(EnoughDevices(), ask), Verdict::Ok(), 0, 0));
@@ -100,6 +100,18 @@ TEST_F(FitFiltersTest, WholeDevicesAreCounted) {
   EXPECT_TRUE(Says(Ask(EnoughDevices(), WholeGpus(2)), Verdict::Wait(kReason), 2, 1));
   EXPECT_TRUE(Says(Ask(EnoughDevices(), WholeGpus(3)), Verdict::Never(kReason), 3, 1));
   EXPECT_TRUE(Says(Ask(EnoughDevices(), CpuTask(1)), Verdict::Ok(), 0, 0));
+}
+
+TEST(FitFilters, WholeDevicesMayLackOnlyTheirMemory) {
+  TestCluster cluster;
+  NodeSpec spec = GpuNode("n", 2, "T4");
+  spec.devices[0].gpu_mem_mib = 8'000;
+  spec.devices[1].gpu_mem_mib = 6'000;
+  const NodeId id = cluster.AddNode(spec);
+  ShapeSpec ask = WholeGpus(2);
+  ask.gpu_mem_mib = 7'000;
+  EXPECT_TRUE(Says(EnoughDevices()(cluster.node(id), cluster.ShapeOf(ask)),
+                   Verdict::Never(Reason::kInsufficientGpuMemory), 7'000, 6'000));
 }
 
 TEST(FitFilters, DevicesOfOtherModelsAreNoRoom) {

@@ -112,29 +112,71 @@ TEST(Fgd, AgreesWithTheSigmoidInDoubles) {
       << "most scores must have occurred for this to say much";
 }
 
-// A score changes exactly where the sigmoid passes a hundredth: at s/100 for every s.
-TEST(Fgd, EveryThresholdIsWhereTheSigmoidPutsIt) {
+// A gradient in milli, as a mix of expected tasks brings it about on an idle node of eight devices.
+// Rising: `count` of `total` ask no GPU and the rest one device; a task takes all eight devices,
+// and their 8000 milli are no fragment any more. Falling: `count` ask all eight devices and the
+// rest no GPU; a task takes one milli, and the other 7999 become a fragment to the former.
+struct Mix {
+  bool rises = false;
+  std::int64_t count = 0;
+  std::int64_t total = 1;
+
+  long double gradient() const {
+    const long double part =
+        8'000.0L * static_cast<long double>(count) / static_cast<long double>(total);
+    return rises ? part : 1 - part;
+  }
+};
+
+// The mix whose gradient is nearest to `wanted` from above or below.
+Mix NearestMix(long double wanted, bool above) {
+  Mix best;
+  long double least = 1;
+  const bool rises = wanted > 0.5L;
+  for (std::int64_t total = 8'300'000; total < 8'350'000; ++total) {
+    const long double exact =
+        (rises ? wanted : 1 - wanted) * static_cast<long double>(total) / 8'000;
+    const auto count =
+        static_cast<std::int64_t>(above == rises ? std::ceil(exact) : std::floor(exact));
+    const Mix mix{.rises = rises, .count = count, .total = total};
+    const long double miss = std::fabs(mix.gradient() - wanted);
+    if (miss < least) {
+      least = miss;
+      best = mix;
+    }
+  }
+  return best;
+}
+
+// Every committed threshold is within five nano-GPU of where the sigmoid passes its hundredth.
+TEST(Fgd, ScoresChangeWhereTheSigmoidPassesAHundredth) {
   TestCluster cluster;
   const NodeId id = cluster.AddNode(GpuNode("n", 8));
-  const Shape take = cluster.ShapeOf(WholeGpus(8));
-  const DeviceMask all(0xff);
-  // Of `total` tasks, `count` ask no GPU: taking all 8 devices removes 8000 · count/total milli.
-  constexpr std::int64_t kTotal = 1'000'000;
-  for (int s = 51; s <= 99; ++s) {
-    const double milli = 1'000 * std::log(s / (100.0 - s));
-    const auto count = static_cast<std::int64_t>(std::ceil(milli * kTotal / 8'000));
-    const auto score_with = [&](std::int64_t without_gpu) {
-      const auto target =
-          TargetWorkload::FromShapes({{.cpu_milli = 1, .models = {}, .count = without_gpu},
-                                      {.cpu_milli = 1,
-                                       .gpu_milli = 1'000,
-                                       .gpu_count = 1,
-                                       .models = {},
-                                       .count = kTotal - without_gpu}});
-      return FgdFor(target.value_or(TargetWorkload()), cluster.state)(cluster.node(id), take, all);
-    };
-    EXPECT_EQ(score_with(count), s);
-    EXPECT_EQ(score_with(count - 1), s - 1);
+  const Shape all = cluster.ShapeOf(WholeGpus(8, 1));
+  const Shape one_milli = cluster.ShapeOf(ShareOf(1, 1));
+  const auto score_with = [&](const Mix& mix) {
+    const TargetShape without{
+        .cpu_milli = 1, .models = {}, .count = mix.rises ? mix.count : mix.total - mix.count};
+    const std::int64_t devices = mix.rises ? 1 : 8;
+    const TargetShape with{.cpu_milli = 1,
+                           .gpu_milli = 1'000,
+                           .gpu_count = devices,
+                           .models = {},
+                           .count = mix.total - without.count};
+    const auto target = TargetWorkload::FromShapes({without, with});
+    EXPECT_TRUE(target.ok()) << target.status().ToString();
+    return FgdFor(target.value_or(TargetWorkload()), cluster.state)(
+        cluster.node(id), mix.rises ? all : one_milli,
+        mix.rises ? DeviceMask(0xff) : DeviceMask(1));
+  };
+  for (int s = 1; s <= 99; ++s) {
+    const long double passes = 1'000 * std::log(static_cast<long double>(s) / (100 - s));
+    const Mix above = NearestMix(passes + 1e-6L, true);  // thresholds are rounded up to whole nano
+    const Mix below = NearestMix(passes - 1e-7L, false);
+    ASSERT_LT(above.gradient() - passes, 5e-6L);
+    ASSERT_LT(passes - below.gradient(), 5e-6L);
+    EXPECT_EQ(score_with(above), s);
+    EXPECT_EQ(score_with(below), s - 1);
   }
 }
 

@@ -27,7 +27,8 @@ struct GPUSCHED_EXPORT EnoughMemory {
 };
 
 // A single allowed device with the asked share and memory, or enough wholly free ones. The numbers
-// are milli of the roomiest allowed device (MiB, if only its memory falls short), or whole devices.
+// are milli of the roomiest allowed device, or whole devices; MiB of the best device if only memory
+// falls short (kInsufficientGpuMemory).
 struct GPUSCHED_EXPORT EnoughDevices {
   Shortfall operator()(const NodeView& node, const Shape& shape) const;
 };

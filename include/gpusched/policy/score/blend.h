@@ -41,6 +41,11 @@ struct Blend {
     return std::llround(weight * 1000);
   }
 
+  // A weight as it counts in W: one that is wrong counts as 0, since sums of them need not fit.
+  static constexpr std::int64_t Counted(std::int64_t weight_milli) {
+    return Problem(weight_milli).empty() ? weight_milli : 0;
+  }
+
   // What is wrong with a weight; empty if nothing.
   static constexpr std::string_view Problem(std::int64_t weight_milli) {
     if (weight_milli >= 1 && weight_milli <= kMaxWeightMilli) return {};

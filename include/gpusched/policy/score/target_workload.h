@@ -32,8 +32,9 @@ class GPUSCHED_EXPORT TargetWorkload {
 
   // Counts requests by (cpu, gpu, count, models), most frequent first (ties: the larger request
   // first, by cpu, gpu_milli, gpu_count, models), and keeps the head that makes up `popularity_pct`
-  // of all requests (1 to 100). Weng et al., ATC 2023, section 4.1 ("typical" tasks; 95 % there).
-  // O(requests · log). An empty list gives an empty target, against which nothing is a fragment.
+  // of all requests (0 keeps none, 100 all). Weng et al., ATC 2023, section 4.1 ("typical" tasks;
+  // 95 % there). O(requests · log). An empty list gives an empty target, against which nothing is a
+  // fragment.
   static TargetWorkload FromRequests(std::span<const ShapeSpec> requests, int popularity_pct = 95);
 
   // A target given outright. Errors: kInvalidArgument for a count below 1.

@@ -27,7 +27,7 @@ class Weighted {
 
   Weighted(std::tuple<Ps...> terms, Weights weights) : terms_(std::move(terms)), weights_(weights) {
     std::int64_t sum = 0;
-    for (const std::int64_t weight : weights_) sum += weight;
+    for (const std::int64_t weight : weights_) sum += Blend::Counted(weight);
     std::size_t i = 0;
     std::apply(
         [&](const Ps&... term) {
@@ -121,7 +121,7 @@ auto operator*(double weight, P policy) {
   auto sum = internal_weighted::AsSum(std::move(policy));
   const std::int64_t scale = Blend::WeightMilli(weight);
   auto weights = sum.weights();
-  for (std::int64_t& w : weights) w = (w * scale + kMilli / 2) / kMilli;
+  for (std::int64_t& w : weights) w = (Blend::Counted(w) * scale + kMilli / 2) / kMilli;
   return decltype(sum)(sum.terms(), weights);
 }
 
