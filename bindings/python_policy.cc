@@ -28,7 +28,12 @@ class PyScorePolicy : public PyPolicy {
  public:
   absl::StatusOr<AnyScore> Build(py::handle self, ClusterState& state) const override;
   std::string Text(py::handle self) const override {
-    return absl::StrCat(py::type::of(self).attr("__name__").cast<std::string>(), "()");
+    const py::type type = py::type::of(self);
+    // What the user's class says of itself tells its objects apart.
+    if (!type.attr("__repr__").is(py::type::of<PyPolicy>().attr("__repr__"))) {
+      return py::repr(self).cast<std::string>();
+    }
+    return absl::StrCat(type.attr("__name__").cast<std::string>(), "()");
   }
 };
 

@@ -114,7 +114,7 @@ void BindWorkload(py::module_& module) {
           "builtin",
           [](const py::object& pods, const py::object& nodes, const py::object& seed) {
             const GeneratorOptions options{
-                .pods = WholeNumber(pods, "generator", "pods", "use 1 to 10000000"),
+                .pods = WholeNumber(pods, "generator", "pods", "use 1 to 8000000"),
                 .nodes = WholeNumber(nodes, "generator", "nodes", "use 1 to 1000000"),
                 .seed = Seed(seed, "generator", "seed")};
             return PyWorkload{

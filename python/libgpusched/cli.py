@@ -49,14 +49,14 @@ class _Parser(argparse.ArgumentParser):
         self.exit(_USAGE_ERROR, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
 
 
-def _whole_number(least: int) -> type[int]:
+def _whole_number(least: int, most: int = 2**64 - 1) -> type[int]:
     def parse(text: str) -> int:
         try:
             number = int(text)
         except ValueError:
             number = least - 1
-        if number < least:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least}")
+        if not least <= number <= most:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number, {least} to {most}")
         return number
 
     return parse  # type: ignore[return-value]  # argparse wants any callable, mypy a type
@@ -114,7 +114,7 @@ def _parser() -> _Parser:
     runs.add_argument(
         "--seeds",
         metavar="N",
-        type=_whole_number(1),
+        type=_whole_number(1, 1_000_000),
         default=10,
         help="how many orders of pods and nodes each policy is run with (default: 10)",
     )
@@ -162,6 +162,13 @@ def _parser() -> _Parser:
     return parser
 
 
+def _check_apart(*paths: str | None) -> None:
+    """Refuses files of one command that are the same file: one would overwrite the other."""
+    given = [path for path in paths if path is not None]
+    if len({os.path.realpath(path) for path in given}) < len(given):
+        raise InvalidSpec(f"files are {', '.join(given)}; give each a name of its own")
+
+
 class _Outputs:
     """The files that a fill was asked for, open from the start."""
 
@@ -169,9 +176,6 @@ class _Outputs:
         def open_if(option: str, path: str | None) -> OutputFile | None:
             return stack.enter_context(OutputFile(option, path)) if path is not None else None
 
-        paths = [p for p in (arguments.json, arguments.placements, arguments.plot) if p is not None]
-        if len({os.path.realpath(path) for path in paths}) < len(paths):
-            raise InvalidSpec(f"output files are {', '.join(paths)}; give each a name of its own")
         self.json = open_if("--json", arguments.json)
         self.placements = open_if("--placements", arguments.placements)
         self.plot = open_if("--plot", arguments.plot)
@@ -258,6 +262,9 @@ def _run_all(arguments: argparse.Namespace, experiment: Experiment, outputs: _Ou
 def _fill(arguments: argparse.Namespace) -> int:
     if (arguments.nodes is None) != (arguments.pods is None):
         raise InvalidSpec("--nodes and --pods belong together; give both, or neither")
+    _check_apart(
+        arguments.nodes, arguments.pods, arguments.json, arguments.placements, arguments.plot
+    )
     if arguments.nodes is None:
         workload = Workload.builtin()
     else:
@@ -302,6 +309,7 @@ def _fill(arguments: argparse.Namespace) -> int:
 
 
 def _workload(arguments: argparse.Namespace) -> int:
+    _check_apart(arguments.nodes, arguments.pods)
     workload = Workload.builtin(
         pods=arguments.pod_count, nodes=arguments.node_count, seed=arguments.seed
     )
@@ -318,6 +326,9 @@ def _workload(arguments: argparse.Namespace) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command with these arguments (by default the process's); gives its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a narrow terminal must not cost the result
     arguments = _parser().parse_args(argv)
     try:
         code = _fill(arguments) if arguments.command == "fill" else _workload(arguments)
@@ -333,3 +344,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Whoever read our output has enough, as in `| head`. Python would complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
+    except OSError as error:
+        # Standard output itself, for instance on a full disk: files have their own messages.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print(f"libgpusched {arguments.command}: error: output: {error}", file=sys.stderr)
+        return _USAGE_ERROR

@@ -48,13 +48,12 @@ void RefusalBuilder::BeginNode(NodeId node) {
   node_ = node;
   failing_ = 0;
   never_ = false;
-  first_ = Reason::kNone;
   worst_ = {};
 }
 
 void RefusalBuilder::Add(const Shortfall& shortfall) {
   if (shortfall.verdict.ok()) return;
-  if (failing_ == 0) first_ = shortfall.verdict.reason;
+  ++refusal_.nodes_by_reason[static_cast<std::size_t>(shortfall.verdict.reason)];
   if (failing_ == 0 || LacksMore(shortfall, worst_)) worst_ = shortfall;
   never_ = never_ || shortfall.verdict.outcome == Outcome::kNever;
   ++failing_;
@@ -64,7 +63,6 @@ void RefusalBuilder::EndNode() {
   if (!any_node_) return;
   if (!never_) all_never_ = false;
   if (failing_ == 0) return;
-  ++refusal_.nodes_by_reason[static_cast<std::size_t>(first_)];
   const bool nearer = nearest_failing_ == 0 || failing_ < nearest_failing_ ||
                       (failing_ == nearest_failing_ && LacksMore(refusal_.shortfall, worst_));
   if (!nearer) return;

@@ -7,9 +7,32 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "gpusched/base/quantity.h"
 #include "gpusched/spec/field_error.h"
 
 namespace gpusched {
+namespace {
+
+// The position of the first byte that is no part of a well-formed UTF-8 character (RFC 3629,
+// without the finer bounds of its first continuation byte); npos if there is none.
+std::size_t FirstNotUtf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    std::size_t length = 1;
+    if (lead >= 0x80) {
+      if (lead < 0xC2 || lead > 0xF4) return i;
+      length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+    }
+    for (std::size_t k = 1; k < length; ++k) {
+      if (i + k >= text.size()) return i;
+      if ((static_cast<unsigned char>(text[i + k]) & 0xC0) != 0x80) return i;
+    }
+    i += length;
+  }
+  return std::string_view::npos;
+}
+
+}  // namespace
 
 absl::StatusOr<CsvTable> CsvTable::Parse(std::string_view text, std::string file) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
@@ -27,6 +50,10 @@ absl::StatusOr<CsvTable> CsvTable::Parse(std::string_view text, std::string file
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
     if (line.empty()) continue;
     const std::string where = absl::StrCat(table.file_, ":", line_number);
+    if (const std::size_t byte = FirstNotUtf8(line); byte != std::string_view::npos) {
+      return InvalidField(where, absl::StrCat("byte ", byte + 1), "not UTF-8",
+                          "save the file as UTF-8");
+    }
     if (line.find('"') != std::string_view::npos) {
       return InvalidField(where, "the line", "quoted", "write fields without quotes and commas");
     }
@@ -84,13 +111,19 @@ absl::StatusOr<std::size_t> CsvTable::Require(std::string_view column) const {
                       absl::StrCat("the header has ", absl::StrJoin(header_, ", ")));
 }
 
-absl::StatusOr<std::int64_t> CsvTable::Number(std::size_t row, std::size_t column) const {
+absl::StatusOr<std::int64_t> CsvTable::Quantity(std::size_t row, std::size_t column) const {
   std::int64_t number = 0;
-  if (absl::SimpleAtoi(text(row, column), &number)) return number;
-  return InvalidField(absl::StrCat(Where(row), ":", column + 1), header_[column],
-                      Quoted(text(row, column)), "use a whole number");
+  if (absl::SimpleAtoi(text(row, column), &number) && number >= 0 && number <= kMaxQuantity) {
+    return number;
+  }
+  return InvalidField(Where(row, column), header_[column], Quoted(text(row, column)),
+                      absl::StrCat("use a whole number, 0 to ", kMaxQuantity));
 }
 
 std::string CsvTable::Where(std::size_t row) const { return absl::StrCat(file_, ":", lines_[row]); }
+
+std::string CsvTable::Where(std::size_t row, std::size_t column) const {
+  return absl::StrCat(Where(row), ":", column + 1);
+}
 
 }  // namespace gpusched

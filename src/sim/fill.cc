@@ -4,10 +4,12 @@
 #include <chrono>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <numeric>
 #include <span>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "gpusched/base/rng.h"
@@ -54,6 +56,26 @@ struct Arrival {
 
 std::int64_t RequestedMilli(const Pod& pod) { return pod.shape.gpu_count * pod.shape.gpu_milli; }
 
+// Most arrivals of one run: beyond, a mistake is likelier than patience.
+constexpr std::int64_t kMaxArrivals = 10'000'000;
+
+// Refuses a pod whose name a clone of another could get.
+absl::Status CheckCloneNames(const Workload& workload) {
+  absl::flat_hash_set<std::string_view> names;
+  for (const Pod& pod : workload.pods) names.insert(pod.name);
+  for (const Pod& pod : workload.pods) {
+    const std::string_view name = pod.name;
+    const std::size_t hash = name.rfind('#');
+    if (hash == std::string_view::npos || hash + 1 == name.size()) continue;
+    const std::string_view digits = name.substr(hash + 1);
+    if (digits.find_first_not_of("0123456789") != std::string_view::npos) continue;
+    if (!names.contains(name.substr(0, hash))) continue;
+    return InvalidField(workload.pods_source, "pod name", Quoted(name),
+                        "a clone of another pod could get this name; rename it");
+  }
+  return absl::OkStatus();
+}
+
 // The pods, then clones of them, until `enough` GPU-milli are requested.
 absl::StatusOr<std::vector<Arrival>> Arrivals(const Workload& workload, std::uint64_t seed,
                                               std::int64_t enough) {
@@ -64,6 +86,7 @@ absl::StatusOr<std::vector<Arrival>> Arrivals(const Workload& workload, std::uin
     return InvalidField(workload.pods_source, "pods", absl::StrCat(pods.size(), " without GPU"),
                         "the fill experiment needs pods that ask GPUs");
   }
+  GPUSCHED_RETURN_IF_ERROR(CheckCloneNames(workload));
   std::vector<Arrival> arrivals;
   std::int64_t requested = 0;
   for (const std::size_t pod : ShuffledByName(pods, StreamOf(seed, Stream::kPods))) {
@@ -74,6 +97,12 @@ absl::StatusOr<std::vector<Arrival>> Arrivals(const Workload& workload, std::uin
   const std::vector<std::size_t> sorted = SortedByName(pods);
   Rng rng = StreamOf(seed, Stream::kClones);
   for (std::int64_t clone = 1; requested < enough; ++clone) {
+    if (std::ssize(arrivals) >= kMaxArrivals) {
+      return InvalidField(
+          workload.pods_source, "the pods' GPU requests", "small against the cluster",
+          absl::StrCat("over ", kMaxArrivals,
+                       " arrivals would be needed; take a smaller cluster or `to`"));
+    }
     const std::size_t pod = sorted[static_cast<std::size_t>(rng.Below(sorted.size()))];
     arrivals.push_back({.pod = pod, .clone = clone});
     requested += RequestedMilli(pods[pod]);
@@ -87,6 +116,7 @@ std::vector<double> ArrivedGrid(double to) {
     if (pct <= to * 100 + 1e-9) grid.push_back(pct);
   }
   for (int pct = 95; pct <= to * 100 + 1e-9; pct += 5) grid.push_back(pct);
+  if (grid.empty() || grid.back() < to * 100 - 1e-9) grid.push_back(to * 100);
   return grid;
 }
 
@@ -178,7 +208,7 @@ absl::StatusOr<FillResult> RunFill(const Workload& workload, std::string_view po
     const Pod& pod = workload.pods[arrival.pod];
     const std::int64_t asked = RequestedMilli(pod);
     while (grid < result.arrived_pct.size() &&
-           // Exact: the grid is whole percents, and both sides stay far below 2^53.
+           // Exact at whole percents: both sides are whole and far below 2^53.
            static_cast<double>(requested + asked) * 100 >
                result.arrived_pct[grid] * static_cast<double>(capacity)) {
       record_grid();

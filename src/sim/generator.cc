@@ -116,7 +116,7 @@ absl::Status CheckOption(std::string_view field, std::int64_t value, std::int64_
 }  // namespace
 
 absl::StatusOr<Workload> GenerateWorkload(const GeneratorOptions& options) {
-  GPUSCHED_RETURN_IF_ERROR(CheckOption("pods", options.pods, 10'000'000));
+  GPUSCHED_RETURN_IF_ERROR(CheckOption("pods", options.pods, 8'000'000));
   GPUSCHED_RETURN_IF_ERROR(CheckOption("nodes", options.nodes, 1'000'000));
   constexpr std::int64_t kMibPerGib = 1024;
   Workload workload{

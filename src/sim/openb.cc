@@ -18,11 +18,13 @@ namespace {
 // Refuses a name that is empty or was there before.
 class UniqueNames {
  public:
-  absl::Status Add(const CsvTable& table, std::size_t row, std::string_view field,
-                   const std::string& name) {
-    if (name.empty()) return InvalidField(table.Where(row), field, "''", "give it a unique name");
+  absl::Status Add(const CsvTable& table, std::size_t row, std::size_t column,
+                   std::string_view field) {
+    const std::string& name = table.text(row, column);
+    const std::string where = table.Where(row, column);
+    if (name.empty()) return InvalidField(where, field, "''", "give it a unique name");
     if (seen_.insert(name).second) return absl::OkStatus();
-    return FieldError(absl::StatusCode::kAlreadyExists, table.Where(row), field, Quoted(name),
+    return FieldError(absl::StatusCode::kAlreadyExists, where, field, Quoted(name),
                       "an earlier line has this name; names must be unique");
   }
 
@@ -53,7 +55,7 @@ absl::StatusOr<std::array<std::int64_t, N>> Numbers(const CsvTable& table, std::
                                                     const std::array<std::size_t, N>& columns) {
   std::array<std::int64_t, N> numbers{};
   for (std::size_t i = 0; i < N; ++i) {
-    const auto number = table.Number(row, columns[i]);
+    const auto number = table.Quantity(row, columns[i]);
     if (!number.ok()) return number.status();
     numbers[i] = *number;
   }
@@ -74,20 +76,21 @@ absl::StatusOr<std::vector<NodeSpec>> OpenbNodes(const CsvTable& table) {
   std::vector<NodeSpec> nodes;
   nodes.reserve(table.rows());
   for (std::size_t row = 0; row < table.rows(); ++row) {
-    const std::string& node_name = table.text(row, *name);
-    GPUSCHED_RETURN_IF_ERROR(names.Add(table, row, "sn", node_name));
+    GPUSCHED_RETURN_IF_ERROR(names.Add(table, row, *name, "sn"));
     const auto numbers = Numbers<3>(table, row, *columns);
     if (!numbers.ok()) return numbers.status();
     const auto [cpu_milli, mem_mib, gpus] = *numbers;
-    if (gpus < 0 || gpus > kMaxDevicesPerNode) {
-      return InvalidField(table.Where(row), "gpu", absl::StrCat(gpus),
+    if (gpus > kMaxDevicesPerNode) {
+      return InvalidField(table.Where(row, columns->back()), "gpu", absl::StrCat(gpus),
                           absl::StrCat("use 0 to ", kMaxDevicesPerNode));
     }
     const std::string& model_name = table.text(row, *model);
     if (gpus > 0 && model_name.empty()) {
-      return InvalidField(table.Where(row), "model", "''", "name the model of the node's GPUs");
+      return InvalidField(table.Where(row, *model), "model", "''",
+                          "name the model of the node's GPUs");
     }
-    NodeSpec node{.name = node_name, .cpu_milli = cpu_milli, .mem_mib = mem_mib, .devices = {}};
+    NodeSpec node{
+        .name = table.text(row, *name), .cpu_milli = cpu_milli, .mem_mib = mem_mib, .devices = {}};
     node.devices.assign(static_cast<std::size_t>(gpus),
                         DeviceSpec{.model = model_name, .gpu_mem_mib = std::nullopt});
     ModelCatalog catalog;
@@ -109,12 +112,11 @@ absl::StatusOr<std::vector<Pod>> OpenbPods(const CsvTable& table) {
   std::vector<Pod> pods;
   pods.reserve(table.rows());
   for (std::size_t row = 0; row < table.rows(); ++row) {
-    const std::string& pod_name = table.text(row, *name);
-    GPUSCHED_RETURN_IF_ERROR(names.Add(table, row, "name", pod_name));
+    GPUSCHED_RETURN_IF_ERROR(names.Add(table, row, *name, "name"));
     const auto numbers = Numbers<4>(table, row, *columns);
     if (!numbers.ok()) return numbers.status();
     const auto [cpu_milli, mem_mib, gpu_count, gpu_milli] = *numbers;
-    Pod pod{.name = pod_name,
+    Pod pod{.name = table.text(row, *name),
             .shape = {.cpu_milli = cpu_milli,
                       .mem_mib = mem_mib,
                       .gpu_count = gpu_count,
@@ -124,7 +126,7 @@ absl::StatusOr<std::vector<Pod>> OpenbPods(const CsvTable& table) {
       pod.shape.models = absl::StrSplit(table.text(row, *models), '|');
       for (const std::string& model : pod.shape.models) {
         if (!model.empty()) continue;
-        return InvalidField(table.Where(row), "gpu_spec", Quoted(table.text(row, *models)),
+        return InvalidField(table.Where(row, *models), "gpu_spec", Quoted(table.text(row, *models)),
                             "name a model on each side of a bar");
       }
     }

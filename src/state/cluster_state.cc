@@ -35,9 +35,11 @@ absl::StatusOr<ShapeId> ClusterState::Intern(const ShapeSpec& spec) {
               .gpu_milli = static_cast<std::int32_t>(spec.gpu_milli),
               .gpu_count = static_cast<std::int32_t>(spec.gpu_count)};
   if (!spec.models.empty()) shape.models = 0;
+  const std::uint32_t known = models_.size();
   for (const std::string& name : spec.models) {
     const auto index = models_.Intern(name);
     if (!index) {
+      models_.Truncate(known);
       return FieldError(absl::StatusCode::kResourceExhausted, "shape", "models", Quoted(name),
                         absl::StrCat("one state knows at most ", kMaxModels, " model names"));
     }

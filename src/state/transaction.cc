@@ -16,7 +16,7 @@ constexpr std::int64_t kMaxTotal = std::int64_t{1} << 62;
 
 absl::Status StaleNode(const ClusterState& state, NodeId node) {
   return FieldError(absl::StatusCode::kNotFound, "", "node", Quoted(state.node_name(node)),
-                    "it is not in the cluster (any more)");
+                    "it is not in the cluster (any more); look it up anew by name");
 }
 
 // Says what exactly does not fit; called only when FitsOn said no.
@@ -91,24 +91,28 @@ absl::StatusOr<NodeId> Transaction::AddNode(const NodeSpec& spec) {
   };
   bool fits =
       add(ResourceKind::kCpuMilli, spec.cpu_milli) && add(ResourceKind::kMemMib, spec.mem_mib);
-  std::vector<std::uint32_t> models;
-  models.reserve(spec.devices.size());
   for (const DeviceSpec& device : spec.devices) {
     fits = fits && add(ResourceKind::kGpuMilli, device.gpu_milli) &&
            add(ResourceKind::kGpuMemMib, device.gpu_mem_mib.value_or(0));
+  }
+  const std::string where = absl::StrCat("node '", spec.name, "'");
+  if (!fits) {
+    return FieldError(absl::StatusCode::kResourceExhausted, where, "the cluster's sum with it",
+                      "too large",
+                      absl::StrCat("a cluster holds at most ", kMaxTotal, " units of a resource"));
+  }
+  const std::uint32_t known = state_.models_.size();
+  std::vector<std::uint32_t> models;
+  models.reserve(spec.devices.size());
+  for (const DeviceSpec& device : spec.devices) {
     const auto index = state_.models_.Intern(device.model);
     if (!index) {
-      return FieldError(absl::StatusCode::kResourceExhausted,
-                        absl::StrCat("node '", spec.name, "'"), "devices[].model",
+      state_.models_.Truncate(known);
+      return FieldError(absl::StatusCode::kResourceExhausted, where, "devices[].model",
                         Quoted(device.model),
                         absl::StrCat("one state knows at most ", kMaxModels, " model names"));
     }
     models.push_back(*index);
-  }
-  if (!fits) {
-    return FieldError(absl::StatusCode::kResourceExhausted, absl::StrCat("node '", spec.name, "'"),
-                      "the cluster's sum with it", "too large",
-                      absl::StrCat("a cluster holds at most ", kMaxTotal, " units of a resource"));
   }
   const std::uint32_t slot = state_.nodes_.Insert(spec, models);
   state_.node_names_.Bind(spec.name, slot);
@@ -190,7 +194,7 @@ absl::Status Transaction::Release(TaskId task) {
   GPUSCHED_RETURN_IF_ERROR(CheckOpen());
   if (!state_.tasks_.Has(task)) {
     return FieldError(absl::StatusCode::kNotFound, "", "task", Quoted(state_.task_name(task)),
-                      "it is not running (any more)");
+                      "it is not running (any more), so there is nothing to release");
   }
   const TaskRow& row = state_.tasks_[task.slot];
   state_.nodes_.Give(row.placement.node.slot, state_.shapes_[row.shape], row.placement.devices);

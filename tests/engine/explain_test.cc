@@ -24,7 +24,7 @@ TEST(RefusalBuilder, WithoutNodesSaysSo) {
   EXPECT_FALSE(refusal.nearest.has_value());
 }
 
-TEST(RefusalBuilder, CountsEachNodeOnceUnderItsFirstRefusal) {
+TEST(RefusalBuilder, CountsEachNodeUnderEachFilterThatRefused) {
   RefusalBuilder builder;
   builder.BeginNode(NodeAt(0));
   builder.Add({});
@@ -36,7 +36,7 @@ TEST(RefusalBuilder, CountsEachNodeOnceUnderItsFirstRefusal) {
   builder.Add(Lacks(Reason::kInsufficientCpu, 10, 0));
   const Refusal refusal = builder.Finish();
   EXPECT_EQ(refusal.count(Reason::kInsufficientCpu), 2U);
-  EXPECT_EQ(refusal.count(Reason::kNoDeviceWithRoom), 1U);
+  EXPECT_EQ(refusal.count(Reason::kNoDeviceWithRoom), 2U);
   EXPECT_EQ(refusal.count(Reason::kNone), 0U);
 }
 

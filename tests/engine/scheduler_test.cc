@@ -4,12 +4,14 @@
 
 #include <array>
 #include <cstdint>
+#include <set>
 #include <stdexcept>
 #include <string>
 
 #include "cluster_fixture.h"
 #include "gpusched/policy/score/best_fit.h"
 #include "gpusched/policy/score/first_fit.h"
+#include "gpusched/policy/score/random.h"
 #include "gpusched/policy/score/weighted.h"
 #include "random_cluster.h"
 #include "status_matchers.h"
@@ -77,6 +79,22 @@ TEST(Scheduler, TellsWaitFromReject) {
   EXPECT_EQ(reject->refusal.shortfall.need, 3);
   EXPECT_EQ(reject->refusal.shortfall.have, 0);
   EXPECT_EQ(scheduler.sequence(), 3U) << "every decision counts, whatever its outcome";
+}
+
+TEST(Scheduler, ACommittedDecisionCountsLikeAPlacedOne) {
+  TestCluster cluster;
+  for (const char* name : {"a", "b", "c", "d"}) cluster.AddNode(GpuNode(name, 8));
+  BasicScheduler scheduler(cluster.state, Random{.seed = 1});
+  const ShapeId shape = cluster.Intern(ShareOf(100));
+  std::set<NodeId> nodes;
+  for (int i = 0; i < 20; ++i) {
+    const auto decision = scheduler.Decide(shape);
+    ASSERT_TRUE(decision.ok());
+    ASSERT_TRUE(scheduler.Commit("t" + std::to_string(i), *decision).ok());
+    nodes.insert(decision->placement.node);
+  }
+  EXPECT_EQ(scheduler.sequence(), 20U);
+  EXPECT_GT(nodes.size(), 2U) << "each decision draws anew";
 }
 
 TEST(Scheduler, RefusesRequestsThatAreErrors) {
@@ -210,7 +228,8 @@ TEST(Scheduler, RefusalsAgreeWithANaiveAccount) {
         double share = 0;
         for (const Shortfall& answer : answers) {
           if (answer.verdict.ok()) continue;
-          if (failing++ == 0) ++counts[static_cast<std::size_t>(answer.verdict.reason)];
+          ++failing;
+          ++counts[static_cast<std::size_t>(answer.verdict.reason)];
           never = never || answer.verdict.outcome == Outcome::kNever;
           const double lack = answer.need == 0 ? 1
                                                : static_cast<double>(answer.need - answer.have) /

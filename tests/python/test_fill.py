@@ -169,9 +169,33 @@ def test_fill_runs_all_policies_with_all_seeds() -> None:
     assert (spread.mean, spread.sd) == pytest.approx((np.mean(values), np.std(values, ddof=1)))
 
 
+class FirstOrLast(gs.ScorePolicy):
+    """The first candidate, or the last."""
+
+    range = (0, 1)
+
+    def __init__(self, last: bool) -> None:
+        super().__init__()
+        self.last = last
+
+    def __repr__(self) -> str:
+        return f"FirstOrLast(last={self.last})"
+
+    def score(self, batch: gs.Batch) -> np.ndarray[Any, np.dtype[np.int64]]:
+        scores = np.zeros(len(batch), dtype=np.int64)
+        scores[-1 if self.last else 0] = 1
+        return scores
+
+
+def test_two_objects_of_a_class_are_two_policies() -> None:
+    first, last = gs.fill(SMALL, [FirstOrLast(False), FirstOrLast(True)], seeds=2).summaries()
+    assert (first.policy, first.seeds) == ("FirstOrLast(last=False)", 2)
+    assert (last.policy, last.seeds) == ("FirstOrLast(last=True)", 2)
+
+
 def test_fill_up_to_less() -> None:
     assert gs.fill(SMALL, "best_fit", seeds=1, to=0.8).runs[0].arrived_pct == [50, 80]
-    assert gs.fill(SMALL, "best_fit", seeds=1, to=0.3).runs[0].arrived_pct == []
+    assert gs.fill(SMALL, "best_fit", seeds=1, to=0.3).runs[0].arrived_pct == [30]
 
 
 @pytest.mark.parametrize(
@@ -297,13 +321,13 @@ BROKEN_FILES: list[tuple[Callable[[str], str], Callable[[str], str], type[Except
         str,
         lambda p: p + "p1,1,1,0,0,\n",
         gs.AlreadyExists,
-        "pods.csv:4: name is 'p1'; an earlier line",
+        "pods.csv:4:1: name is 'p1'; an earlier line",
     ),
     (
         lambda n: n + "n1,1,1,0,\n",
         str,
         gs.AlreadyExists,
-        "nodes.csv:4: sn is 'n1'; an earlier line",
+        "nodes.csv:4:1: sn is 'n1'; an earlier line",
     ),
     (
         str,
@@ -323,13 +347,13 @@ BROKEN_FILES: list[tuple[Callable[[str], str], Callable[[str], str], type[Except
         lambda n: n.replace(",4,T4", ",-1,T4"),
         str,
         gs.InvalidSpec,
-        "nodes.csv:2: gpu is -1; use 0 to",
+        "nodes.csv:2:4: gpu is '-1'; use a whole number, 0 to",
     ),
     (
         lambda n: n.replace(",4,T4", ",4,"),
         str,
         gs.InvalidSpec,
-        "nodes.csv:2: model is ''; name the",
+        "nodes.csv:2:5: model is ''; name the",
     ),
     (
         lambda n: n.replace("n1", '"n1"'),

@@ -252,3 +252,16 @@ def test_sums_of_built_in_policies_follow_it_too(cluster: gs.Cluster) -> None:
     assert decision.score == blend(
         [(700, scores["best"], 0, 100), (300, scores["packing"], 0, 100)]
     )
+
+
+def test_equal_shapes_of_a_target_are_one() -> None:
+    two = {gs.Shape(cpu=1, mem_mib=1): 2, gs.Shape(cpu=1, mem_mib=2): 3}
+    target = gs.TargetWorkload.from_counts(two)
+    assert target.counts == {gs.Shape(cpu=1): 5}
+    assert target.total == 5
+
+
+def test_an_empty_target_is_refused_where_it_is_used() -> None:
+    cluster = gs.Cluster()
+    with pytest.raises(gs.InvalidSpec, match="target is empty"):
+        gs.Scheduler(cluster, gs.Fgd(gs.TargetWorkload.from_counts({})))

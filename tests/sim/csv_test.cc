@@ -14,13 +14,13 @@ namespace {
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 TEST(CsvTable, SplitsLinesAndNamesPositions) {
-  const auto table = CsvTable::Parse("name,cpu\na,1\nb,-20\n", "f.csv");
+  const auto table = CsvTable::Parse("name,cpu\na,1\nb,20\n", "f.csv");
   ASSERT_TRUE(table.ok()) << table.status().ToString();
   EXPECT_EQ(table->rows(), 2U);
   EXPECT_EQ(table->Find("cpu"), 1U);
   EXPECT_EQ(table->Find("mem"), std::nullopt);
   EXPECT_EQ(table->text(1, 0), "b");
-  EXPECT_EQ(table->Number(1, 1).value_or(0), -20);
+  EXPECT_EQ(table->Quantity(1, 1).value_or(0), 20);
   EXPECT_EQ(table->Where(0), "f.csv:2");
   EXPECT_EQ(table->Where(1), "f.csv:3");
 }
@@ -76,18 +76,28 @@ TEST(CsvTable, AMissingColumnListsThoseThatAreThere) {
   EXPECT_TRUE(Refused(table->Require("c"), kInvalid, {"f.csv:1", "'c' is missing", "a, b"}));
 }
 
-TEST(CsvTable, NumbersAreWholeAndFit64Bits) {
+TEST(CsvTable, QuantitiesAreWholeAndUpToTheLimit) {
   const auto table = CsvTable::Parse(
-      "x,n\n1,9223372036854775807\n2,9223372036854775808\n3,1.0\n4,x\n5,\n6,1e3\n7,0x10\n8,1 2\n",
+      "x,n\n1,1099511627776\n2,1099511627777\n3,1.0\n4,x\n5,\n6,1e3\n7,0x10\n8,1 2\n9,-1\n"
+      "10,99999999999999999999999\n",
       "f.csv");
   ASSERT_TRUE(table.ok());
-  EXPECT_EQ(table->Number(0, 1).value_or(0), 9223372036854775807);
-  EXPECT_TRUE(Refused(table->Number(1, 1), kInvalid,
-                      {"f.csv:3:2: n is '9223372036854775808'; use a whole number"}));
-  EXPECT_TRUE(Refused(table->Number(2, 1), kInvalid, {"f.csv:4:2: n is '1.0'"}));
-  EXPECT_TRUE(Refused(table->Number(3, 1), kInvalid, {"f.csv:5:2: n is 'x'"}));
-  EXPECT_TRUE(Refused(table->Number(4, 1), kInvalid, {"f.csv:6:2: n is ''"}));
-  for (const std::size_t row : {5U, 6U, 7U}) EXPECT_TRUE(Refused(table->Number(row, 1), kInvalid));
+  EXPECT_EQ(table->Quantity(0, 1).value_or(0), 1099511627776);
+  EXPECT_TRUE(Refused(table->Quantity(1, 1), kInvalid,
+                      {"f.csv:3:2: n is '1099511627777'; use a whole number, 0 to 1099511627776"}));
+  EXPECT_TRUE(Refused(table->Quantity(2, 1), kInvalid, {"f.csv:4:2: n is '1.0'"}));
+  EXPECT_TRUE(Refused(table->Quantity(4, 1), kInvalid, {"f.csv:6:2: n is ''"}));
+  for (std::size_t row = 1; row < table->rows(); ++row) {
+    EXPECT_TRUE(Refused(table->Quantity(row, 1), kInvalid)) << row;
+  }
+}
+
+TEST(CsvTable, BytesThatAreNotUtf8AreRefused) {
+  EXPECT_TRUE(CsvTable::Parse("a\nn\xC3\xA4me\n\xF0\x9F\x98\x80\n", "f.csv").ok());
+  for (const std::string bad : {"\xFF", "x\xC3", "\xC3x", "\x80", "\xC0\xAF"}) {
+    EXPECT_TRUE(
+        Refused(CsvTable::Parse("a\n" + bad + "\n", "f.csv"), kInvalid, {"f.csv:2", "not UTF-8"}));
+  }
 }
 
 TEST(CsvTable, ReadsFilesAndSaysWhichIsMissing) {
@@ -100,7 +110,7 @@ TEST(CsvTable, ReadsFilesAndSaysWhichIsMissing) {
   std::ofstream(path) << "a,b\n1,2\n";
   const auto table = CsvTable::Read(path.string());
   ASSERT_TRUE(table.ok()) << table.status().ToString();
-  EXPECT_EQ(table->Number(0, 1).value_or(0), 2);
+  EXPECT_EQ(table->Quantity(0, 1).value_or(0), 2);
   std::ofstream(path).flush();
   EXPECT_TRUE(Refused(CsvTable::Read(path.string()), kInvalid, {path.string(), "empty"}));
   std::filesystem::remove(path);

@@ -188,7 +188,25 @@ TEST(RunFill, TheGridEndsWhereArrivalsStop) {
   EXPECT_EQ(grid(1.3), (std::vector<double>{50, 80, 90, 95, 100, 105, 110, 115, 120, 125, 130}));
   EXPECT_EQ(grid(0.5), (std::vector<double>{50}));
   EXPECT_EQ(grid(0.95), (std::vector<double>{50, 80, 90, 95}));
-  EXPECT_TRUE(grid(0.3).empty());
+  EXPECT_EQ(grid(1.27), (std::vector<double>{50, 80, 90, 95, 100, 105, 110, 115, 120, 125, 127}));
+  EXPECT_EQ(grid(0.3), (std::vector<double>{30}));
+}
+
+TEST(RunFill, RefusesPodsThatCloneNamesCouldMeet) {
+  Workload workload = Generate(40, 6);
+  workload.pods[1].name = workload.pods[0].name + "#12";
+  EXPECT_TRUE(Refused(Fill(workload, "first_fit"), Code::kInvalidArgument,
+                      {"pod name is", "#12'", "rename it"}));
+  workload.pods[1].name = "other#12";  // no pod is called "other"
+  EXPECT_TRUE(Fill(workload, "first_fit").ok());
+}
+
+TEST(RunFill, RefusesToWaitForMillionsOfTinyPods) {
+  Workload workload = Generate(2'000, 1'213);
+  for (Pod& pod : workload.pods) pod.shape = {.cpu_milli = 1, .models = {}};
+  workload.pods[0].shape = {.cpu_milli = 1, .gpu_count = 1, .gpu_milli = 1, .models = {}};
+  EXPECT_TRUE(Refused(Fill(workload, "first_fit"), Code::kInvalidArgument,
+                      {"10000000 arrivals", "smaller cluster"}));
 }
 
 TEST(RunFill, RefusesWhatIsNoExperiment) {

@@ -110,7 +110,7 @@ TEST(GenerateWorkload, TheSeedDrawsSizesAndNothingElse) {
 
 TEST(GenerateWorkload, BadOptionsAreNamed) {
   constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-  EXPECT_TRUE(Refused(GenerateWorkload({.pods = 0}), kInvalid, {"pods is 0", "1 to 10000000"}));
+  EXPECT_TRUE(Refused(GenerateWorkload({.pods = 0}), kInvalid, {"pods is 0", "1 to 8000000"}));
   EXPECT_TRUE(Refused(GenerateWorkload({.pods = 10'000'001}), kInvalid, {"pods is 10000001"}));
   EXPECT_TRUE(Refused(GenerateWorkload({.nodes = -5}), kInvalid, {"nodes is -5", "1 to 1000000"}));
   EXPECT_TRUE(Refused(GenerateWorkload({.nodes = 1'000'001}), kInvalid, {"nodes is 1000001"}));

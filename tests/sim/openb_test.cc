@@ -49,11 +49,11 @@ TEST(OpenbNodes, EachBadLineIsNamed) {
                       {"f.csv:3", "sn is 'a'", "unique"}));
   EXPECT_TRUE(Refused(Nodes(",1,1,1,T4\n"), kInvalid, {"f.csv:2", "sn is ''"}));
   EXPECT_TRUE(Refused(Nodes("a,one,1,1,T4\n"), kInvalid, {"f.csv:2:2", "cpu_milli is 'one'"}));
-  EXPECT_TRUE(Refused(Nodes("a,1,1,65,T4\n"), kInvalid, {"f.csv:2", "gpu is 65", "0 to 64"}));
-  EXPECT_TRUE(Refused(Nodes("a,1,1,-1,T4\n"), kInvalid, {"f.csv:2", "gpu is -1"}));
+  EXPECT_TRUE(Refused(Nodes("a,1,1,65,T4\n"), kInvalid, {"f.csv:2:4", "gpu is 65", "0 to 64"}));
+  EXPECT_TRUE(Refused(Nodes("a,1,1,-1,T4\n"), kInvalid, {"f.csv:2", "gpu is '-1'"}));
   EXPECT_TRUE(Refused(Nodes("a,1,1,2,\n"), kInvalid, {"f.csv:2", "model is ''"}));
   EXPECT_TRUE(
-      Refused(Nodes("a,1,1,1,T4\nb,-1,1,1,T4\n"), kInvalid, {"f.csv:3", "cpu_milli is -1"}));
+      Refused(Nodes("a,1,1,1,T4\nb,-1,1,1,T4\n"), kInvalid, {"f.csv:3", "cpu_milli is '-1'"}));
   EXPECT_TRUE(Refused(OpenbNodes(Table("sn,cpu_milli,memory_mib,model\na,1,1,T4\n")), kInvalid,
                       {"f.csv:1", "'gpu' is missing"}));
 }
@@ -88,7 +88,7 @@ TEST(OpenbPods, EachBadLineIsNamed) {
   EXPECT_TRUE(Refused(Pods("a,1,1,1,1001,\n"), kInvalid, {"f.csv:2", "gpu_milli is 1001"}));
   EXPECT_TRUE(Refused(Pods("a,1,1,2,500,\n"), kInvalid, {"f.csv:2", "gpu_milli is 500"}));
   EXPECT_TRUE(Refused(Pods("a,1,1,0,500,\n"), kInvalid, {"f.csv:2", "gpu_milli is 500"}));
-  EXPECT_TRUE(Refused(Pods("a,1,-1,0,0,\n"), kInvalid, {"f.csv:2", "mem_mib is -1"}));
+  EXPECT_TRUE(Refused(Pods("a,1,-1,0,0,\n"), kInvalid, {"f.csv:2", "memory_mib is '-1'"}));
   EXPECT_TRUE(Refused(OpenbPods(Table("name,cpu_milli,memory_mib,num_gpu\na,1,1,1\n")), kInvalid,
                       {"'gpu_milli' is missing", "name, cpu_milli, memory_mib, num_gpu"}));
 }

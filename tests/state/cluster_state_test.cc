@@ -4,8 +4,10 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cluster_fixture.h"
+#include "gpusched/state/transaction.h"
 #include "status_matchers.h"
 
 namespace gpusched {
@@ -132,6 +134,29 @@ TEST(ClusterState, UnstatedMemoryHoldsNobodyBackAndZeroMemoryDoes) {
   ask.gpu_mem_mib = 0;
   const ShapeId none = cluster.Intern(ask);
   EXPECT_TRUE(transaction.Place("none", none, {node, DeviceMask::Of(1)}).ok());
+}
+
+// Names of models are given for the life of a state, but only by what was accepted.
+TEST(ClusterState, ARefusedNodeOrShapeUsesUpNoModelNames) {
+  ModelCatalog catalog;
+  for (int i = 0; i < 66; ++i) catalog.DeclareOpaque("m" + std::to_string(i));
+  ClusterState state(catalog);
+  const auto node = [](std::string name, const std::vector<int>& models) {
+    NodeSpec spec{.name = std::move(name), .devices = {}};
+    for (const int model : models) {
+      spec.devices.push_back({.model = "m" + std::to_string(model), .gpu_mem_mib = {}});
+    }
+    return spec;
+  };
+  Transaction transaction(state);
+  std::vector<int> first;
+  for (int i = 0; i < 63; ++i) first.push_back(i);
+  ASSERT_TRUE(transaction.AddNode(node("a", first)).ok());
+  EXPECT_EQ(transaction.AddNode(node("b", {63, 64})).status().code(),
+            absl::StatusCode::kResourceExhausted);
+  const ShapeSpec two{.gpu_count = 1, .gpu_milli = 500, .models = {"m63", "m64"}};
+  EXPECT_EQ(state.Intern(two).status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(transaction.AddNode(node("c", {65})).ok()) << "one name is left";
 }
 
 }  // namespace

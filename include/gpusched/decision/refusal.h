@@ -20,8 +20,8 @@ struct Shortfall {
   std::int64_t have = 0;
 };
 
-// The account of a decision that found no node. Every node is counted once, under the first filter
-// that refused it, so the counts add up to the number of nodes.
+// The account of a decision that found no node. A node is counted under each filter that refused
+// it, so the counts can add up to more than the number of nodes.
 struct Refusal {
   std::array<std::uint32_t, kReasons> nodes_by_reason{};
   // kNever only if every node says so: no release will help, only another cluster or request.

@@ -29,7 +29,6 @@ class GPUSCHED_EXPORT RefusalBuilder {
   NodeId node_;
   std::uint32_t failing_ = 0;
   bool never_ = false;
-  Reason first_ = Reason::kNone;
   Shortfall worst_;
   std::uint32_t nearest_failing_ = 0;
 };

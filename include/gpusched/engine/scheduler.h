@@ -38,7 +38,7 @@ class BasicScheduler {
       : state_(state), score_(std::move(score)), filters_(std::move(filters)) {}
 
   const ClusterState& state() const { return state_; }
-  // How many decisions were made by Place; a policy that draws at random reads it.
+  // How many decisions were committed, or refused by Place; a policy that draws at random reads it.
   std::uint64_t sequence() const { return sequence_; }
 
   // Where would a task of this shape go, now? Changes nothing. Errors: kInvalidArgument (unknown
@@ -79,7 +79,10 @@ class BasicScheduler {
     }
     Transaction transaction(state_);
     absl::StatusOr<TaskId> id = transaction.Place(task, decision.shape, decision.placement);
-    if (id.ok()) transaction.Commit();
+    if (id.ok()) {
+      transaction.Commit();
+      ++sequence_;
+    }
     return id;
   }
 
@@ -91,8 +94,9 @@ class BasicScheduler {
     if (!decision.ok()) return decision;
     if (decision->placed()) {
       if (absl::StatusOr<TaskId> id = Commit(task, *decision); !id.ok()) return id.status();
+    } else {
+      ++sequence_;
     }
-    ++sequence_;
     return decision;
   }
 

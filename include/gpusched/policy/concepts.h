@@ -90,8 +90,9 @@ concept DeclaredScore = requires(const P& policy) {
       { policy.reads() } -> std::same_as<Reads>;
     });
 
-// NodeScore: ranks one candidate by its node alone; may be cached by node and shape.
-// Models: FirstFit, BestFit, WorstFit, DotProduct, GpuPacking, GpuClustering, Fgd, Weighted<…>.
+// NodeScore: ranks one candidate by its node alone; may be cached by node and shape. It is asked
+// only about devices that fit the shape. Models: FirstFit, BestFit, WorstFit, DotProduct,
+// GpuPacking, GpuClustering, Fgd, Weighted<…>.
 template <class P>
 concept NodeScore = DeclaredScore<P> &&
     requires(const P& policy, const NodeView& node, const Shape& shape, DeviceMask devices) {
@@ -133,6 +134,10 @@ constexpr DeviceOrder DeviceOrderOf(const P& policy) {
 
 template <PlacementScore P>
 constexpr std::string_view ProblemOf(const P& policy) {
+  const ScoreRange range = policy.range();
+  if (range.lo > range.hi || range.lo < INT16_MIN || range.hi > INT16_MAX) {
+    return "range() of the score must be lo <= hi, both within 16 bits";
+  }
   if constexpr (requires { policy.problem(); }) {
     return policy.problem();
   } else {

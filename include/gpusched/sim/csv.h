@@ -35,11 +35,12 @@ class GPUSCHED_EXPORT CsvTable {
   absl::StatusOr<std::size_t> Require(std::string_view column) const;
 
   const std::string& text(std::size_t row, std::size_t column) const { return rows_[row][column]; }
-  // The field as a whole number. Errors: kInvalidArgument.
-  absl::StatusOr<std::int64_t> Number(std::size_t row, std::size_t column) const;
+  // The field as a quantity: a whole number from 0 to 2^40. Errors: kInvalidArgument.
+  absl::StatusOr<std::int64_t> Quantity(std::size_t row, std::size_t column) const;
 
-  // Where a row stands: "pods.csv:12".
+  // Where a row, or a field of it, stands: "pods.csv:12", "pods.csv:12:3".
   std::string Where(std::size_t row) const;
+  std::string Where(std::size_t row, std::size_t column) const;
 
  private:
   std::string file_;

@@ -49,7 +49,7 @@ struct FillResult {
   std::string policy;
   std::uint64_t seed = 0;
   // At which arrived demand (GPUs requested so far, % of capacity) the two rows below are taken:
-  // 50, 80, 90, then every 5 up to `to`.
+  // 50, 80, 90, then every 5 up to `to`, and `to` itself.
   std::vector<double> arrived_pct;
   std::vector<double> allocated_pct;  // GPUs allocated, % of capacity
   std::vector<double>
@@ -72,7 +72,8 @@ struct FillResult {
 // which ties fall. Fgd's target, and what fragmentation is measured against, is the pods' own
 // distribution (TargetWorkload). Equal arguments give equal placements everywhere.
 //
-// Errors: kNotFound (policy), kInvalidArgument (workload, options), kFailedPrecondition (pods that
+// Errors: kNotFound (policy), kInvalidArgument (options; pods without GPU, with a name that a clone
+// could get, or so small that over 10,000,000 would have to arrive), kFailedPrecondition (pods that
 // ask GPUs on a cluster without any), kCancelled.
 GPUSCHED_EXPORT absl::StatusOr<FillResult> RunFill(const Workload& workload,
                                                    std::string_view policy,

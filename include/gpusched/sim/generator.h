@@ -12,7 +12,7 @@ namespace gpusched {
 
 // How large, and drawn from which seed.
 struct GeneratorOptions {
-  std::int64_t pods = 8152;   // 1 to 10,000,000
+  std::int64_t pods = 8152;   // 1 to 8,000,000
   std::int64_t nodes = 1213;  // 1 to 1,000,000
   std::uint64_t seed = 1;
 };

@@ -16,7 +16,8 @@ using ModelMask = std::uint64_t;
 inline constexpr ModelMask kAnyModel = ~ModelMask{0};
 inline constexpr std::uint32_t kMaxModels = 64;
 
-// Gives each model name of this state an index, in order of appearance. At most 64 names.
+// Gives each model name of this state an index, in order of appearance. At most 64 names in the
+// life of a state: an index stays with its name when the last device of it has gone.
 class ModelTable {
  public:
   std::optional<std::uint32_t> Find(std::string_view name) const {
@@ -33,6 +34,9 @@ class ModelTable {
     names_.emplace_back(name);
     return static_cast<std::uint32_t>(names_.size() - 1);
   }
+
+  // Forgets the names from index `size` on, which nobody must have used yet.
+  void Truncate(std::uint32_t size) { names_.resize(size); }
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(names_.size()); }
   std::string_view name(std::uint32_t index) const { return names_[index]; }

@@ -37,8 +37,8 @@ void WeightedSum::ScoreBatch(const Batch& batch, std::span<Score> out) const {
   for (std::size_t i = 0; i < terms_.size(); ++i) {
     const AnyScore& score = terms_[i].score;
     score.ScoreBatch(batch, out);
-    const Score lo = score.range().lo;
-    for (std::size_t c = 0; c < out.size(); ++c) sums[c] += factors_[i] * (out[c] - lo);
+    const ScoreRange range = score.range();
+    for (std::size_t c = 0; c < out.size(); ++c) Blend::Add(factors_[i], out[c], range, sums[c]);
   }
   for (std::size_t c = 0; c < out.size(); ++c) out[c] = Blend::Round(sums[c]);
 }

@@ -39,7 +39,8 @@ Shortfall EnoughMemory::operator()(const NodeView& node, const Shape& shape) con
 }
 
 Shortfall EnoughDevices::operator()(const NodeView& node, const Shape& shape) const {
-  if (!shape.asks_gpu()) return {};
+  // Without a device of an allowed model there is nothing to count: that is ModelAllowed's answer.
+  if (!shape.asks_gpu() || (node.models() & shape.models) == 0) return {};
   const auto free = node.devices();
   std::int64_t fitting = 0;
   for (const DeviceFree& device : free) fitting += DeviceFits(device, shape) ? 1 : 0;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "gpusched/spec/field_error.h"
+
 namespace gpusched {
 namespace {
 
@@ -35,16 +37,19 @@ constexpr std::int64_t kNanoGpuPerMilli = 1'000'000;
 }  // namespace
 
 absl::StatusOr<Fgd> Fgd::Build(const TargetWorkload& target, ClusterState& state) {
+  if (target.total() == 0) {
+    return InvalidField(
+        "policy fgd", "target", "empty",
+        "give the requests that are expected; without any, no idle GPU is a fragment");
+  }
   auto table = FragmentTable::Build(target, state);
   if (!table.ok()) return table.status();
   return Fgd(*std::move(table));
 }
 
 Fgd::Fgd(FragmentTable table) : table_(std::move(table)) {
-  // Against an empty target every gradient is 0, which scores as sigmoid(0) like any other 0.
-  const std::int64_t weight = std::max<std::int64_t>(table_.total_weight(), 1);
   for (std::size_t i = 0; i < thresholds_.size(); ++i) {
-    thresholds_[i] = kLogitNanoGpu[i] * weight;
+    thresholds_[i] = kLogitNanoGpu[i] * table_.total_weight();
   }
 }
 

@@ -62,7 +62,16 @@ absl::StatusOr<TargetWorkload> TargetWorkload::FromShapes(std::vector<TargetShap
     shape.models = SortedOnce(std::move(shape.models));
     target.total_ += shape.count;
   }
-  target.shapes_ = std::move(shapes);
+  for (TargetShape& shape : shapes) {
+    const auto same = std::find_if(
+        target.shapes_.begin(), target.shapes_.end(),
+        [&](const TargetShape& other) { return RequestKey(other) == RequestKey(shape); });
+    if (same != target.shapes_.end()) {
+      same->count += shape.count;
+    } else {
+      target.shapes_.push_back(std::move(shape));
+    }
+  }
   return target;
 }
 

@@ -8,6 +8,7 @@
 
 #include "cluster_fixture.h"
 #include "gpusched/policy/score/best_fit.h"
+#include "gpusched/policy/score/blend.h"
 #include "gpusched/policy/score/fgd.h"
 #include "gpusched/policy/score/gpu_packing.h"
 #include "gpusched/policy/score/random.h"
@@ -30,7 +31,9 @@ std::vector<Score> Scores(const auto& policy, const TestCluster& cluster, const 
 
 TEST(AnyScore, AnswersLikeWhatItHolds) {
   TestCluster cluster;
-  const Fgd fgd = *Fgd::Build(TargetWorkload(), cluster.state);
+  const Fgd fgd = *Fgd::Build(
+      *TargetWorkload::FromShapes({{.gpu_milli = 500, .gpu_count = 1, .models = {}, .count = 1}}),
+      cluster.state);
   EXPECT_EQ(AnyScore(fgd).range(), Fgd::range());
   EXPECT_EQ(AnyScore(fgd).reads(), Fgd::kReads);
   EXPECT_EQ(AnyScore(fgd).device_order(), DeviceOrder::kLowestIndex);
@@ -75,7 +78,9 @@ TEST(AnyScore, ScoresLikeWhatItHolds) {
 
 TEST(WeightedSum, SaysWhatItsTermsSay) {
   TestCluster cluster;
-  const Fgd fgd = *Fgd::Build(TargetWorkload(), cluster.state);
+  const Fgd fgd = *Fgd::Build(
+      *TargetWorkload::FromShapes({{.gpu_milli = 500, .gpu_count = 1, .models = {}, .count = 1}}),
+      cluster.state);
   const WeightedSum sum({{500, fgd}, {500, Random()}});
   EXPECT_EQ(sum.range(), (ScoreRange{0, 10'000}));
   EXPECT_EQ(sum.reads(), Fgd::kReads | Random::kReads);
@@ -97,6 +102,36 @@ TEST(WeightedSum, WrongWeightsAreAProblemAndDoNotOverflow) {
   constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
   const WeightedSum sum({{kHuge, BestFit()}, {kHuge, WorstFit()}});
   EXPECT_NE(sum.problem(), "");
+}
+
+// A term that leaves its declared range is not averaged away.
+TEST(WeightedSum, ABrokenTermBreaksTheSum) {
+  struct Liar {
+    Reads reads() const { return Reads::kNothing; }
+    static constexpr ScoreRange range() { return {0, 1}; }
+    Score operator()(const NodeView&, const Shape&, DeviceMask) const { return 2; }
+  };
+  TestCluster cluster;
+  const NodeId id = cluster.AddNode(GpuNode("n", 1));
+  const Shape shape = cluster.ShapeOf(ShareOf(500));
+  const std::vector<Candidate> candidates = {{.slot = id.slot, .devices = DeviceMask::Of(0)}};
+  EXPECT_EQ(Scores(0.1 * Liar() + BestFit(), cluster, shape, candidates)[0], Blend::kBroken);
+  const WeightedSum erased({{100, Liar()}, {1000, BestFit()}});
+  EXPECT_EQ(Scores(erased, cluster, shape, candidates)[0], Blend::kBroken);
+  EXPECT_GT(Blend::kBroken, WeightedSum::range().hi);
+}
+
+TEST(ProblemOf, ARangeMustBeOneAndFit16Bits) {
+  struct Wide {
+    Reads reads() const { return Reads::kNothing; }
+    ScoreRange declared;
+    ScoreRange range() const { return declared; }
+    Score operator()(const NodeView&, const Shape&, DeviceMask) const { return 0; }
+  };
+  EXPECT_EQ(ProblemOf(Wide{{-32768, 32767}}), "");
+  EXPECT_NE(ProblemOf(Wide{{0, 32768}}), "");
+  EXPECT_NE(ProblemOf(Wide{{5, -5}}), "");
+  EXPECT_NE(AnyScore(Wide{{0, 1 << 30}}).problem(), "");
 }
 
 }  // namespace

@@ -29,12 +29,14 @@ TEST(ScoreRegistry, BuiltInNames) {
 TEST(ScoreRegistry, BuildsEachBuiltInByName) {
   TestCluster cluster;
   const ScoreRegistry registry = ScoreRegistry::BuiltIn();
+  const std::vector<ShapeSpec> requests = {ShareOf(500)};
+  const ScoreParameters parameters{.target = TargetWorkload::FromRequests(requests), .norms = {}};
   for (const std::string& name : registry.names()) {
-    const auto score = registry.Build(name, ScoreParameters(), cluster.state);
+    const auto score = registry.Build(name, parameters, cluster.state);
     ASSERT_TRUE(score.ok()) << name << ": " << score.status().ToString();
     EXPECT_EQ(score->problem(), "") << name;
   }
-  EXPECT_EQ(registry.Build("fgd", {}, cluster.state)->range(), Fgd::range());
+  EXPECT_EQ(registry.Build("fgd", parameters, cluster.state)->range(), Fgd::range());
   EXPECT_EQ(registry.Build("random", {}, cluster.state)->reads(), Random::kReads);
 }
 

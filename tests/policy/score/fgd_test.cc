@@ -8,6 +8,7 @@
 
 #include "floor_of.h"
 #include "fragment_reference.h"
+#include "status_matchers.h"
 
 namespace gpusched {
 namespace {
@@ -53,10 +54,9 @@ TEST_F(FgdTest, WorkedNumbers) {
   EXPECT_EQ(ScoreOf(CpuTask(96'000), {}), 26);
 }
 
-TEST_F(FgdTest, AgainstAnEmptyTargetNothingChangesTheFragment) {
-  const Shape shape = cluster.ShapeOf(ShareOf(400));
-  const Fgd fgd = FgdFor(TargetWorkload(), cluster.state);
-  EXPECT_EQ(fgd(cluster.node(id), shape, DeviceMask::Of(0)), 50) << "sigmoid(0) = 0.5";
+TEST_F(FgdTest, AnEmptyTargetIsRefused) {
+  EXPECT_TRUE(Refused(Fgd::Build(TargetWorkload(), cluster.state),
+                      absl::StatusCode::kInvalidArgument, {"policy fgd", "target is empty"}));
 }
 
 TEST(Fgd, StaysInRangeOnTheLargestNode) {

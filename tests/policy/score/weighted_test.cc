@@ -141,7 +141,9 @@ TEST_F(WeightedTest, ATermsProblemIsTheSums) {
 }
 
 TEST_F(WeightedTest, ReadsAllAndOrdersDevicesByTheFirstTerm) {
-  const Fgd fgd = *Fgd::Build(TargetWorkload(), cluster.state);
+  const Fgd fgd = *Fgd::Build(
+      *TargetWorkload::FromShapes({{.gpu_milli = 500, .gpu_count = 1, .models = {}, .count = 1}}),
+      cluster.state);
   EXPECT_EQ((BestFit() + fgd).reads(), Reads::kNode | Reads::kDevice);
   EXPECT_EQ((BestFit() + fgd).device_order(), DeviceOrder::kFullestFirst);
   EXPECT_EQ((fgd + BestFit()).device_order(), DeviceOrder::kLowestIndex);

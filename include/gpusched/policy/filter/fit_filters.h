@@ -26,9 +26,9 @@ struct GPUSCHED_EXPORT EnoughMemory {
   Shortfall operator()(const NodeView& node, const Shape& shape) const;
 };
 
-// A single allowed device with the asked share and memory, or enough wholly free ones. The numbers
-// are milli of the roomiest allowed device, or whole devices; MiB of the best device if only memory
-// falls short (kInsufficientGpuMemory).
+// On nodes that ModelAllowed lets pass: a single allowed device with the asked share and memory, or
+// enough wholly free ones. The numbers are milli of the roomiest allowed device, or whole devices;
+// MiB of the best device if only memory falls short (kInsufficientGpuMemory).
 struct GPUSCHED_EXPORT EnoughDevices {
   Shortfall operator()(const NodeView& node, const Shape& shape) const;
 };

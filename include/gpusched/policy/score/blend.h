@@ -16,10 +16,14 @@ namespace gpusched {
 //   ⌊ Σ f_i · (s_i − lo_i) / 2^32 + ½ ⌋,   f_i = ⌊ w_i · 10000 · 2^32 / (W · (hi_i − lo_i)) ⌋
 //
 // so every term counts by its weight whatever its scale, only ratios of weights matter, and the sum
-// is rounded once. A score with a range of one value adds nothing. Range [0, 10000].
+// is rounded once. A score with a range of one value adds nothing. Range [0, 10000]. If a score has
+// left its declared range, the sum is kBroken, which leaves ours: the error is not averaged away.
 struct Blend {
   static constexpr ScoreRange kRange = {0, 10'000};
+  static constexpr Score kBroken = kRange.hi + 1;
   static constexpr std::int64_t kMaxWeightMilli = 1'000'000;
+
+  static constexpr std::int64_t kBrokenSum = -1;  // true sums are never negative
 
   // f_i of a term.
   static constexpr std::int64_t Factor(std::int64_t weight_milli, std::int64_t weight_sum,
@@ -30,8 +34,15 @@ struct Blend {
                                      (Wide{weight_sum} * width));
   }
 
-  // Rounds Σ f_i · (s_i − lo_i).
+  // The term f_i · (s_i − lo_i), added to `sum`. A broken score makes the sum kBrokenSum for good.
+  static constexpr void Add(std::int64_t factor, Score score, ScoreRange range, std::int64_t& sum) {
+    if (score < range.lo || score > range.hi) sum = kBrokenSum;
+    if (sum != kBrokenSum) sum += factor * (std::int64_t{score} - range.lo);
+  }
+
+  // Rounds the sum of all terms.
   static constexpr Score Round(std::int64_t sum) {
+    if (sum == kBrokenSum) return kBroken;
     return static_cast<Score>((sum + (std::int64_t{1} << 31)) >> 32);
   }
 

@@ -27,8 +27,8 @@ class GPUSCHED_EXPORT Fgd {
   static constexpr DeviceOrder kDeviceOrder = DeviceOrder::kLowestIndex;
   static constexpr ScoreRange range() { return {0, 99}; }
 
-  // Measures against `target`; the result belongs to `state`, whose models it interns. Errors as in
-  // FragmentTable::Build.
+  // Measures against `target`; the result belongs to `state`, whose models it interns. Errors:
+  // kInvalidArgument for an empty target, else as in FragmentTable::Build.
   static absl::StatusOr<Fgd> Build(const TargetWorkload& target, ClusterState& state);
 
   Score operator()(const NodeView& node, const Shape& shape, DeviceMask devices) const;

@@ -14,6 +14,9 @@ namespace gpusched {
 //   only the task's kind 75 · the task's kind and others 50 · no kind 25 · only others 0,
 // plus ⌊25 · (N_gpu − gpu_free)/N_gpu⌋ with gpu_free before placement. Tasks without GPU score 0.
 // Range [0, 100]; nodes with more than N_gpu free get no bonus.
+//
+// The paper's words leave open that a task is clustered by its own kind only, and that free GPU is
+// counted before placement; these choices reproduce its published table (docs/fill.md).
 struct GPUSCHED_EXPORT GpuClustering {
   ScoreNorms norms;  // the GPU norm only
 

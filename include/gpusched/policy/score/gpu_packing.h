@@ -14,6 +14,9 @@ namespace gpusched {
 //   only devices in use                        max(100 − (Σ left·100/1000)/10, 50)
 // where the devices with least left that fit are taken, left is what they have free before
 // placement, and each division rounds down. Tasks without GPU score 0. Range [0, 100].
+//
+// The paper's words leave open which devices count as taken, that F is counted before placement,
+// and that tasks without GPU score 0; these choices reproduce its published table (docs/fill.md).
 struct GPUSCHED_EXPORT GpuPacking {
   static constexpr Reads kReads = Reads::kNode;
   static constexpr ScoreRange range() { return {0, 100}; }

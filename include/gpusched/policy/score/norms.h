@@ -38,6 +38,21 @@ constexpr std::int64_t ScoredCpu(const Shape& shape) {
   return shape.cpu_milli == 0 ? kUnaskedCpuMilli : shape.cpu_milli;
 }
 
+// A share of a full machine, as an exact fraction.
+struct MachineShare {
+  Wide part = 0;
+  Wide whole = 1;
+};
+
+// (cpu_left/N_cpu + gpu_left/N_gpu)/2: how empty a node is after placing a task, GPU summed over
+// devices.
+inline MachineShare EmptyAfter(const NodeView& node, const Shape& shape, const ScoreNorms& norms) {
+  const Wide cpu_left = node.cpu_free() - ScoredCpu(shape);
+  const Wide gpu_left = node.gpu_free_milli() - shape.gpu_milli_total();
+  return {.part = cpu_left * norms.gpu_milli + gpu_left * norms.cpu_milli,
+          .whole = Wide{2} * norms.cpu_milli * norms.gpu_milli};
+}
+
 // numerator / denominator rounded down and kept within the range; denominator > 0. Saturation is
 // part of the definition of the scores that use it: a machine larger than the norms ranks as one of
 // their size.

@@ -37,7 +37,8 @@ class GPUSCHED_EXPORT TargetWorkload {
   // fragment.
   static TargetWorkload FromRequests(std::span<const ShapeSpec> requests, int popularity_pct = 95);
 
-  // A target given outright. Errors: kInvalidArgument for a count below 1.
+  // A target given outright; counts of equal shapes are added. O(shapes²). Errors: kInvalidArgument
+  // for a count below 1.
   static absl::StatusOr<TargetWorkload> FromShapes(std::vector<TargetShape> shapes);
 
   std::span<const TargetShape> shapes() const { return shapes_; }

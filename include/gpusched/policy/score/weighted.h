@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -60,7 +61,7 @@ class Weighted {
     std::size_t i = 0;
     std::apply(
         [&](const Ps&... term) {
-          ((sum += factors_[i] * (term(node, shape, devices) - term.range().lo), ++i), ...);
+          ((Blend::Add(factors_[i], term(node, shape, devices), term.range(), sum), ++i), ...);
         },
         terms_);
     return Blend::Round(sum);
@@ -73,7 +74,7 @@ class Weighted {
     const auto add = [&](const auto& term) {
       ScoreAll(term, batch, out);
       for (std::size_t c = 0; c < out.size(); ++c) {
-        sums[c] += factors_[i] * (out[c] - term.range().lo);
+        Blend::Add(factors_[i], out[c], term.range(), sums[c]);
       }
       ++i;
     };

@@ -18,11 +18,8 @@ struct WorstFit {
   constexpr std::string_view problem() const { return norms.problem(); }
 
   Score operator()(const NodeView& node, const Shape& shape, DeviceMask) const {
-    const Wide cpu_left = node.cpu_free() - ScoredCpu(shape);
-    const Wide gpu_left = node.gpu_free_milli() - shape.gpu_milli_total();
-    const Wide whole = Wide{2} * norms.cpu_milli * norms.gpu_milli;
-    return SaturatingRatio(100 * (cpu_left * norms.gpu_milli + gpu_left * norms.cpu_milli), whole,
-                           range());
+    const MachineShare empty = EmptyAfter(node, shape, norms);
+    return SaturatingRatio(100 * empty.part, empty.whole, range());
   }
 };
 
