@@ -57,6 +57,10 @@ std::string Shown(py::handle value) {
   return absl::StrCat(utf8, PyUnicode_GetLength(text.ptr()) > kLongest ? "…" : "");
 }
 
+std::string NameText(const std::string& name) {
+  return py::repr(py::str(name)).cast<std::string>();
+}
+
 bool LooksLikeNumber(py::handle value) {
   const PyNumberMethods* methods = Py_TYPE(value.ptr())->tp_as_number;
   return methods != nullptr && (methods->nb_float != nullptr || methods->nb_index != nullptr);
@@ -71,6 +75,40 @@ std::int64_t WholeNumber(py::handle value, std::string_view where, std::string_v
   const long long number = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
   if (overflow != 0) Refuse(value, where, field, remedy);
   return number;
+}
+
+std::optional<std::int64_t> NumberIf(py::handle value, std::string_view where,
+                                     std::string_view field, std::string_view remedy) {
+  if (value.is_none()) return std::nullopt;
+  return WholeNumber(value, where, field, remedy);
+}
+
+py::object IntOrNone(const std::optional<std::int64_t>& value) {
+  return value ? py::object(py::int_(*value)) : py::none();
+}
+
+py::object TextOrNone(const std::string& text) {
+  return text.empty() ? py::none() : py::object(py::str(text));
+}
+
+py::dict Dict(py::handle value, std::string_view where, std::string_view field,
+              std::string_view remedy) {
+  if (!py::hasattr(value, "keys")) Refuse(value, where, field, remedy);
+  py::dict dict;
+  if (PyDict_Update(dict.ptr(), value.ptr()) != 0) Refuse(value, where, field, remedy);
+  return dict;
+}
+
+std::string Path(py::handle value, std::string_view where, std::string_view field) {
+  const auto path = py::reinterpret_steal<py::object>(PyOS_FSPath(value.ptr()));
+  if (!path || !PyUnicode_Check(path.ptr())) {
+    Refuse(value, where, field, "use the path of a file, as text or pathlib.Path");
+  }
+  std::string text = Text(path, where, field);
+  if (text.empty() || text.find('\0') != std::string::npos) {
+    Refuse(value, where, field, "use a path that a file can have");
+  }
+  return text;
 }
 
 std::uint64_t Seed(py::handle value, std::string_view where, std::string_view field) {

@@ -7,6 +7,7 @@
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,11 +31,34 @@ std::vector<std::string> Texts(py::handle value, std::string_view where, std::st
 // Any iterable of device indices, each once.
 DeviceMask Devices(py::handle value, std::string_view where);
 
+// A whole number, or None.
+std::optional<std::int64_t> NumberIf(py::handle value, std::string_view where,
+                                     std::string_view field,
+                                     std::string_view remedy = kQuantityRemedy);
+py::object IntOrNone(const std::optional<std::int64_t>& value);
+// A text that is empty if there is none, which Python sees as None.
+py::object TextOrNone(const std::string& text);
+// A mapping, as a dict.
+py::dict Dict(py::handle value, std::string_view where, std::string_view field,
+              std::string_view remedy);
+// The path of a file: text, or an object with __fspath__.
+std::string Path(py::handle value, std::string_view where, std::string_view field);
+
+// Equality with anything, as Python's operator wants it.
+template <class T>
+py::object IsEqual(const T& self, const py::object& other) {
+  if (!py::isinstance<T>(other)) return py::reinterpret_borrow<py::object>(Py_NotImplemented);
+  return py::bool_(self == other.cast<const T&>());
+}
+
 // The lowest index first, as Python shows it.
 py::tuple DevicesTuple(DeviceMask devices);
 
 // CPU given as cores or as milli, but not both; 0 if neither.
 std::int64_t CpuMilli(py::handle cpu, py::handle cpu_milli, std::string_view where);
+
+// A name as repr shows it.
+std::string NameText(const std::string& name);
 
 // How a value stands in a message: its repr, shortened.
 std::string Shown(py::handle value);

@@ -1,277 +1,270 @@
 #include "engine.h"
 
 #include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "account.h"
 #include "arguments.h"
-#include "gpusched/engine/explain.h"
-#include "gpusched/engine/scheduler.h"
 #include "gpusched/spec/field_error.h"
+#include "job.h"
+#include "journal.h"
+#include "node_spec.h"
 #include "policy.h"
-#include "state.h"
+#include "reference.h"
 #include "status.h"
 
 namespace gpusched::bindings {
-namespace {
 
-// The account of a decision that found no node, complete in itself.
-struct PyRefusal {
-  Refusal refusal;
-  std::string nearest;  // empty: there is none
-  std::string text;
-};
+PyEngine::PyEngine(Engine engine, py::object policy)
+    : policy_(std::move(policy)), engine_(std::move(engine)) {}
 
-// A decision, complete in itself, with the handles that Commit needs.
-struct PyDecision {
-  Decision decision;
-  std::uint64_t cluster_serial = 0;
-  ShapeSpec shape;
-  std::string node;
-  std::optional<PyRefusal> refusal;
-};
-
-const char* OutcomeName(Outcome outcome) { return outcome == Outcome::kNever ? "never" : "wait"; }
-
-const char* KindName(DecisionKind kind) {
-  switch (kind) {
-    case DecisionKind::kPlace:
-      return "place";
-    case DecisionKind::kWait:
-      return "wait";
-    case DecisionKind::kReject:
-      break;
-  }
-  return "reject";
-}
-
-PyDecision Complete(const PyCluster& cluster, const PyShape& shape, Decision decision) {
-  const ClusterState& state = cluster.state();
-  PyDecision complete{.decision = decision,
-                      .cluster_serial = cluster.serial(),
-                      .shape = shape.spec,
-                      .node = {},
-                      .refusal = std::nullopt};
-  if (decision.placed()) {
-    complete.node = std::string(state.node_name(decision.placement.node));
-    return complete;
-  }
-  const Refusal& refusal = decision.refusal;
-  complete.refusal = PyRefusal{.refusal = refusal,
-                               .nearest = refusal.nearest.has_value()
-                                              ? std::string(state.node_name(refusal.nearest))
-                                              : std::string(),
-                               .text = RefusalText(state, refusal)};
-  return complete;
-}
-
-std::string DecisionText(const PyDecision& self) {
-  if (self.refusal) return self.refusal->text;
-  std::string text = absl::StrCat("placed on '", self.node, "'");
-  const char* separator = self.decision.placement.devices.size() == 1 ? ", device " : ", devices ";
-  for (DeviceMask rest = self.decision.placement.devices; !rest.empty(); rest.DropFirst()) {
-    absl::StrAppend(&text, separator, rest.First());
-    separator = ", ";
-  }
-  return text;
-}
-
-class PyScheduler {
+// For the time of a cycle.
+class PyEngine::Deciding {
  public:
-  PyScheduler(std::shared_ptr<PyCluster> cluster, py::object policy)
-      : cluster_(std::move(cluster)),
-        policy_(std::move(policy)),
-        scheduler_(Materialise(*cluster_, policy_)) {}
-
-  const std::shared_ptr<PyCluster>& cluster() const { return cluster_; }
-  const py::object& policy() const { return policy_; }
-  std::uint64_t sequence() const { return scheduler_.sequence(); }
-
-  PyDecision Decide(const PyShape& shape) {
-    const ShapeId id = cluster_->Intern(shape);
-    const PyCluster::Deciding deciding(*cluster_);
-    return Complete(*cluster_, shape, ValueOrRaise(scheduler_.Decide(id)));
-  }
-
-  PyDecision Place(const py::object& task, const PyShape& shape) {
-    const std::string name = Text(task, "task", "name");
-    cluster_->RequireWritable();
-    const ShapeId id = cluster_->Intern(shape);
-    const PyCluster::Deciding deciding(*cluster_);
-    return Complete(*cluster_, shape, ValueOrRaise(scheduler_.Place(name, id)));
-  }
-
-  void Commit(const py::object& task, const PyDecision& decision) {
-    const std::string name = Text(task, "task", "name");
-    if (decision.cluster_serial != cluster_->serial()) {
-      Raise(InvalidField("task " + Quoted(name), "decision", "of another cluster",
-                         "commit it with a scheduler of the cluster it was made for"));
-    }
-    cluster_->RequireWritable();
-    RaiseIfError(scheduler_.Commit(name, decision.decision).status());
-  }
-
-  void Release(const py::object& task) {
-    const std::string name = Text(task, "task", "name");
-    cluster_->RequireWritable();
-    RaiseIfError(scheduler_.Release(cluster_->FindTask(name)));
-  }
+  explicit Deciding(PyEngine& engine) : engine_(engine) { engine_.deciding_ = true; }
+  ~Deciding() { engine_.deciding_ = false; }
+  Deciding(const Deciding&) = delete;
+  Deciding& operator=(const Deciding&) = delete;
 
  private:
-  static Scheduler Materialise(PyCluster& cluster, py::object& policy) {
-    if (py::isinstance<py::str>(policy)) {
-      policy = py::module_::import("libgpusched._core").attr("policy")(policy);
-    }
-    cluster.RequireIdle();
-    return Scheduler(cluster.mutable_state(), BuildPolicy(policy, cluster.mutable_state()));
-  }
-
-  std::shared_ptr<PyCluster> cluster_;  // outlives the scheduler below
-  py::object policy_;
-  Scheduler scheduler_;
+  PyEngine& engine_;
 };
 
-py::dict Counts(const Refusal& refusal) {
-  py::dict counts;
-  for (std::size_t i = 0; i < kReasons; ++i) {
-    if (refusal.nodes_by_reason[i] == 0) continue;
-    counts[py::str(std::string(ReasonName(static_cast<Reason>(i))))] = refusal.nodes_by_reason[i];
+const Engine& PyEngine::engine() const {
+  if (deciding_) {
+    Raise(absl::FailedPreconditionError(
+        "the engine is in the middle of a decision; a policy may not use or change it, and threads "
+        "must take turns"));
   }
-  return counts;
+  return engine_;
+}
+
+Engine& PyEngine::Idle() { return const_cast<Engine&>(engine()); }
+
+template <class F>
+auto PyEngine::Cycle(F&& part) {
+  Engine& idle = Idle();
+  const Deciding deciding(*this);
+  const py::gil_scoped_release unlocked;
+  return part(idle);
+}
+
+void PyEngine::Validate() {
+  const ClusterState& state = engine().state();
+  if (state.node_count() > 0 || state.jobs().size() > 0 || !state.holds().list().empty()) {
+    Raise(absl::FailedPreconditionError(
+        "validate is True, and this engine is not empty; the validator needs the events from the "
+        "start, so ask for it when the engine is made"));
+  }
+  validator_.emplace(ValidatorOptions{.start_timeout = engine_.settings().start_timeout,
+                                      .repair_timeout = engine_.settings().repair_timeout});
+  validator_->Observe(Tick{.now = state.now()});
+}
+
+void PyEngine::SetJournal(std::unique_ptr<Journal> journal, RecordWriter writer) {
+  RaiseIfError(Idle().SetJournal(std::move(journal), writer));
+}
+
+Effect PyEngine::Apply(const Event& event) {
+  Effect effect = ValueOrRaise(Idle().Apply(event));
+  if (validator_) validator_->Observe(event);
+  return effect;
+}
+
+Plan PyEngine::Decide(Time now) {
+  return ValueOrRaise(Cycle([&](Engine& engine) -> absl::StatusOr<Plan> {
+    absl::StatusOr<Plan> plan = engine.Decide(now);
+    if (!plan.ok() || !validator_) return plan;
+    GPUSCHED_RETURN_IF_ERROR(validator_->Check(*plan));
+    return plan;
+  }));
+}
+
+Effect PyEngine::Commit(const Plan& plan) {
+  Effect effect = ValueOrRaise(Idle().Commit(plan));
+  if (validator_) validator_->ObserveCommit(plan);
+  return effect;
+}
+
+Effect PyEngine::Abort(const Plan& plan) {
+  Effect effect = ValueOrRaise(Idle().Abort(plan));
+  if (validator_) validator_->ObserveAbort(plan);
+  return effect;
+}
+
+JobAccount PyEngine::Explain(const std::string& job) {
+  return ValueOrRaise(Cycle([&](Engine& engine) { return engine.Explain(job); }));
+}
+
+std::shared_ptr<PyEngine> PyEngine::Fork() const {
+  return std::make_shared<PyEngine>(ValueOrRaise(engine().Fork()), policy_);
+}
+
+EnginePolicies PoliciesOf(const py::object& policy) {
+  return {.placer = [kept = KeepAlive(policy)](
+                        ClusterState& state) -> absl::StatusOr<std::unique_ptr<Placer>> {
+            const py::gil_scoped_acquire gil;
+            return std::unique_ptr<Placer>(
+                std::make_unique<BasicPlacer<>>(BuildPolicy(kept.get(), state)));
+          },
+          .order = {}};
+}
+
+Durability DurabilityOf(bool durable) {
+  return durable ? Durability::kMachine : Durability::kProcess;
+}
+
+namespace {
+
+std::shared_ptr<PyEngine> MakeEngine(py::handle policy, py::handle opaque_models,
+                                     py::handle start_timeout, py::handle repair_timeout,
+                                     bool strict_fifo, py::handle gang_search_limit,
+                                     py::handle journal, bool durable, bool validate) {
+  const EngineSettings settings{
+      .start_timeout = WholeNumber(start_timeout, "engine", "start_timeout", kTimeRemedy),
+      .repair_timeout = WholeNumber(repair_timeout, "engine", "repair_timeout", kTimeRemedy),
+      .strict_fifo = strict_fifo,
+      .gang_search_limit = WholeNumber(gang_search_limit, "engine", "gang_search_limit",
+                                       "use a whole number, 1 or more")};
+  const py::object chosen = PolicyOf(policy);
+  auto engine =
+      std::make_shared<PyEngine>(ValueOrRaise(Engine::Create(settings, PoliciesOf(chosen),
+                                                             CatalogOf(opaque_models, "engine"))),
+                                 chosen);
+  if (validate) engine->Validate();
+  if (!journal.is_none()) {
+    const std::string path = Path(journal, "engine", "journal");
+    engine->SetJournal(ValueOrRaise(FileJournal::Create(path, DurabilityOf(durable))));
+  } else if (durable) {
+    Raise(InvalidField("engine", "durable", "True", "it is about a journal; name its file"));
+  }
+  return engine;
+}
+
+std::shared_ptr<PyEngine> LoadEngine(const py::object& data, py::handle policy, bool validate) {
+  if (!PyBytes_Check(data.ptr())) {
+    Raise(InvalidField("engine", "data", Shown(data), "use the bytes that save() gave"));
+  }
+  const auto bytes = data.cast<std::string>();
+  const py::object chosen = PolicyOf(policy);
+  auto engine =
+      std::make_shared<PyEngine>(ValueOrRaise(Engine::Load(bytes, PoliciesOf(chosen))), chosen);
+  if (validate) engine->Validate();
+  return engine;
 }
 
 }  // namespace
 
 void BindEngine(py::module_& module) {
-  py::class_<PyRefusal>(module, "Refusal", R"(Why a task found no node, with numbers.
+  PyEngineClass engine(module, "Engine", R"(One cluster with its jobs: events in, plans out.
 
-str() of it is one line for people.)")
-      .def_property_readonly(
-          "dominant",
-          [](const PyRefusal& r) { return std::string(ReasonName(r.refusal.dominant())); },
-          "The reason of the nearest node, as a stable name; see reasons().")
-      .def_property_readonly(
-          "counts", [](const PyRefusal& r) { return Counts(r.refusal); },
-          "How many nodes refuse for which reason; each node counts once, under its first.")
-      .def_property_readonly(
-          "outcome", [](const PyRefusal& r) { return OutcomeName(r.refusal.outcome); },
-          "\"wait\": a release or a new node may help; \"never\": it fits nowhere, even when "
-          "empty.")
-      .def_property_readonly(
-          "nearest",
-          [](const PyRefusal& r) -> py::object {
-            return r.nearest.empty() ? py::none() : py::object(py::str(r.nearest));
-          },
-          "The node that came nearest to taking it; None if there are no nodes.")
-      .def_property_readonly(
-          "need", [](const PyRefusal& r) { return r.refusal.shortfall.need; },
-          "What is asked there, in the unit of the dominant reason; 0 where no number applies.")
-      .def_property_readonly(
-          "have", [](const PyRefusal& r) { return r.refusal.shortfall.have; },
-          "What is free there, in the same unit.")
-      .def("__str__", [](const PyRefusal& r) { return r.text; })
-      .def("__repr__", [](const PyRefusal& r) {
-        return absl::StrCat("<Refusal ", std::string(ReasonName(r.refusal.dominant())), ": ",
-                            r.text, ">");
-      });
-
-  py::class_<PyDecision>(module, "Decision", R"(The answer to "where does this task go, now?".
-
-True if a place was found.)")
-      .def("__bool__", [](const PyDecision& d) { return d.decision.placed(); })
-      .def_property_readonly(
-          "kind", [](const PyDecision& d) { return KindName(d.decision.kind); },
-          "\"place\", \"wait\" (nothing free that fits) or \"reject\" (fits nowhere even when "
-          "empty).")
-      .def_property_readonly(
-          "node",
-          [](const PyDecision& d) -> py::object {
-            return d.decision.placed() ? py::object(py::str(d.node)) : py::none();
-          },
-          "The node, or None.")
-      .def_property_readonly(
-          "devices", [](const PyDecision& d) { return DevicesTuple(d.decision.placement.devices); },
-          "Indices of the devices on it; empty for a task without GPU.")
-      .def_property_readonly(
-          "score",
-          [](const PyDecision& d) -> py::object {
-            return d.decision.placed() ? py::object(py::int_(d.decision.score)) : py::none();
-          },
-          "The score of the place, on the policy's own scale, or None.")
-      .def_property_readonly(
-          "reason",
-          [](const PyDecision& d) -> py::object {
-            return d.refusal ? py::cast(*d.refusal) : py::none();
-          },
-          "Why there is no place, or None.")
-      .def_property_readonly(
-          "shape", [](const PyDecision& d) { return ShapeOf(d.shape); }, "What was asked.")
-      .def_property_readonly(
-          "path", [](const PyDecision&) { return "scan"; },
-          "How the answer was computed; all ways give the same answer.")
-      .def_property_readonly("text", &DecisionText, "One line for people.")
-      .def("__repr__", [](const PyDecision& d) {
-        return absl::StrCat("<Decision ", KindName(d.decision.kind), ": ", DecisionText(d), ">");
-      });
-
-  py::class_<PyScheduler>(module, "Scheduler", R"(Decides where tasks go on one cluster.
+Tell it what happens, ask it for a plan, commit the plan, carry it out, and tell it what became of
+it. It has no clock, no thread and no network; times are whole microseconds since an epoch of yours.
+Every call is exact and whole: one that is refused raises and leaves the state_hash as it was. An
+engine is not thread-safe: a call while it decides, be it by a policy or by another thread, raises
+PreconditionFailed.
 
 >>> import libgpusched as gs
->>> cluster = gs.Cluster()
->>> cluster.add_node("n1", cpu=16, mem_mib=65536, gpus=2, model="T4")
->>> scheduler = gs.Scheduler(cluster, gs.BestFit())
->>> decision = scheduler.place("job-1", gs.Shape(cpu=4, mem_mib=8192, gpu=0.5))
->>> decision.node, decision.devices
-('n1', (0,))
->>> print(scheduler.decide(gs.Shape(cpu=4, gpu=2)).reason)
-0 of 1 nodes take it: 1 TooFewWholeDevices; nearest is 'n1': 2 whole devices asked, 1 free
->>> scheduler.release("job-1"))")
-      .def(py::init<std::shared_ptr<PyCluster>, py::object>(), py::arg("cluster"),
-           py::arg("policy"), R"(Schedules on `cluster` by `policy`: a Policy, or the name of one.
+>>> engine = gs.Engine()
+>>> engine.add_node("n1", cpu=64, mem_mib=262144, gpus=4, model="T4")
+<Effect: changed>
+>>> _ = engine.submit(gs.Job("train", gs.TaskGroup("workers", gs.Shape(cpu=8, gpu=1), 3)))
+>>> _ = engine.submit(gs.Job("large", gs.Shape(gpu=2)))
+>>> plan = engine.decide(now=0)
+>>> print(plan)
+place train/workers/0 attempt 1 on n1 device 0
+place train/workers/1 attempt 1 on n1 device 1
+place train/workers/2 attempt 1 on n1 device 2
+wait large: TooFewWholeDevices, group 'main', needs 2, has 1 (n1)
+>>> _ = engine.commit(plan)
+>>> for step in plan.placements:
+...     _ = engine.started(step)
+>>> engine.job("train").counts["running"]
+3)");
+  engine
+      .def(py::init(&MakeEngine), py::arg("policy") = "best_fit", py::kw_only(),
+           py::arg("opaque_models") = py::tuple(),
+           py::arg("start_timeout") = EngineSettings().start_timeout,
+           py::arg("repair_timeout") = EngineSettings().repair_timeout,
+           py::arg("strict_fifo") = false,
+           py::arg("gang_search_limit") = EngineSettings().gang_search_limit,
+           py::arg("journal") = py::none(), py::arg("durable") = false, py::arg("validate") = false,
+           R"(An empty engine.
 
-Raises InvalidSpec or NotFound for a policy that cannot be built for this cluster.)")
-      .def("decide", &PyScheduler::Decide, py::arg("shape"), R"(Where would a task go, now?
+policy: ranks the places of a task: a Policy, or the name of one.
+opaque_models: names of GPU models beyond the catalogue (see models()).
+start_timeout: placed tasks that nobody said to have started are queued again after this.
+repair_timeout: a gang that lost a member and is not whole again after this is released.
+strict_fifo: a waiting job keeps younger ones off the GPU models that it allows.
+gang_search_limit: how many searches one job may take in a cycle for its minimum.
+journal: a new file, to which every change is appended before it counts (see restore).
+durable: each append waits for the disk.
+validate: every plan is checked by a PlanValidator, which shares no code with the engine; one that
+    breaks a promise raises InternalError from decide. Memory grows with all tasks ever placed.
 
-Changes nothing, and may be asked while a transaction is open. Raises InvalidSpec (a model that the
-cluster does not know), PreconditionFailed (GPU asked of a cluster without any), PolicyError, or
-what a policy in Python raised.)")
-      .def("place", &PyScheduler::Place, py::arg("task"), py::arg("shape"),
-           R"(Decides and, if there is a place, gives the task its resources.
+Raises InvalidSpec, NotFound (policy), AlreadyExists (a journal that is not empty), or
+Unavailable.)")
+      .def(
+          "decide",
+          [](PyEngine& self, const py::object& now) {
+            return self.Decide(WholeNumber(now, "decide", "now", kTimeRemedy));
+          },
+          py::arg("now"), R"(What should be done at this time? Changes nothing.
 
-The decision is true if so; else its reason says why not, and nothing has changed. Raises
-AlreadyExists for a running name, PreconditionFailed while a transaction is open, else as decide.)")
-      .def("commit", &PyScheduler::Commit, py::arg("task"), py::arg("decision"),
-           R"(Gives the task what was decided before.
+The time is not before any that was told. Other threads run meanwhile. Raises InvalidSpec (time),
+PolicyError, what a policy in Python raised, or InternalError (see validate).)")
+      .def("commit", &PyEngine::Commit, py::arg("plan"),
+           R"(Takes the plan as done: placed tasks are assumed to start, evicted ones to stop.
 
-Raises PreconditionFailed if it does not fit any more, NotFound if the node is gone, InvalidSpec for
-a decision without a place.)")
-      .def("release", &PyScheduler::Release, py::arg("task"),
-           "Takes a task's resources back. Raises NotFound if it is not running (any more).")
-      .def_property_readonly("cluster", &PyScheduler::cluster, "The cluster.")
-      .def_property_readonly("policy", &PyScheduler::policy, "The policy.")
-      .def_property_readonly("sequence", &PyScheduler::sequence,
-                             "How many decisions place has made.")
-      .def("__repr__", [](const PyScheduler& self) {
-        return absl::StrCat("Scheduler(", PolicyText(self.policy()), ")");
-      });
+Raises PreconditionFailed if anything has changed since it was made (decide again), and LimitExceeded
+or Unavailable if the journal can't be written; then nothing has changed.)")
+      .def("abort", &PyEngine::Abort, py::arg("plan"),
+           "Takes back those placements of a committed plan that have not started.")
+      .def(
+          "explain",
+          [](PyEngine& self, const py::object& job) {
+            JobAccount account = self.Explain(Text(job, "explain", "job"));
+            return AccountOf(self.engine().state(), std::move(account));
+          },
+          py::arg("job"), R"(Why does this job wait? Works the next cycle out, for the present time.
 
-  module.def(
-      "reasons",
-      [] {
-        py::tuple names(kReasons - 1);
-        for (std::size_t i = 1; i < kReasons; ++i) {
-          names[i - 1] = py::str(std::string(ReasonName(static_cast<Reason>(i))));
-        }
-        return names;
-      },
-      R"(The stable names of why a node, or the whole cluster, does not take a task.
+Raises NotFound, and as decide.)")
+      .def(
+          "save",
+          [](const PyEngine& self) { return py::bytes(ValueOrRaise(self.engine().Save())); },
+          "The whole state as bytes, without the policy, which is code.")
+      .def_static("load", &LoadEngine, py::arg("data"), py::arg("policy") = "best_fit",
+                  py::kw_only(), py::arg("validate") = false, R"(The engine that was saved.
+
+validate: only for an engine that is empty, since the validator needs the events from the start.
+Raises CorruptData for bytes that are cut or damaged, InvalidSpec for others.
 
 >>> import libgpusched as gs
->>> "NoDeviceWithRoom" in gs.reasons()
-True)");
+>>> engine = gs.Engine()
+>>> gs.Engine.load(engine.save()).state_hash == engine.state_hash
+True)")
+      .def("fork", &PyEngine::Fork,
+           R"(An engine of its own in the same state, for trying things out.
+
+It has the same policy, but neither journal nor validator.)")
+      .def_static("restore", &RestoreEngine, py::arg("path"), py::arg("policy") = "best_fit",
+                  py::kw_only(), py::arg("verify") = false, py::arg("resume") = true,
+                  py::arg("durable") = false, R"(The engine of a journal, as far as it is whole.
+
+What a crash left of a last record is left out, and Restored.problem says so.
+
+policy: as given to the engine; the settings are in the journal.
+verify: decide each plan anew, and stop at one that comes out different. Else plans that were
+    committed are taken as they stand.
+resume: go on appending to this file; what is cut or damaged at its end is removed from it. Else the
+    file stays as it is, and the engine has no journal.
+durable: each append waits for the disk.
+
+Raises NotFound or Unavailable (file), InvalidSpec (no journal, or of another version), CorruptData
+(not even its beginning is whole), or, if it is to be resumed, PreconditionFailed: another engine has
+it, or whole records do not apply, which are not removed.)");
+  DefineEvents(engine);
+  DefineReading(engine);
 }
 
 }  // namespace gpusched::bindings

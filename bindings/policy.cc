@@ -267,15 +267,18 @@ void BindNormed(py::module_& module, const char* name, const char* doc) {
 
 }  // namespace
 
-AnyScore BuildPolicy(py::handle policy, ClusterState& state) {
+py::object PolicyOf(py::handle policy) {
   if (py::isinstance<py::str>(policy)) {
-    const py::object made = py::module_::import("libgpusched._core").attr("policy")(policy);
-    return BuildPolicy(made, state);
+    return py::module_::import("libgpusched._core").attr("policy")(policy);
   }
   if (!py::isinstance<PyPolicy>(policy)) {
     Raise(InvalidField("scheduler", "policy", Shown(policy),
                        "use a Policy such as BestFit(), or the name of one"));
   }
+  return py::reinterpret_borrow<py::object>(policy);
+}
+
+AnyScore BuildPolicy(py::handle policy, ClusterState& state) {
   AnyScore score = ValueOrRaise(policy.cast<const PyPolicy&>().Build(policy, state));
   if (const auto problem = score.problem(); !problem.empty()) {
     Raise(absl::InvalidArgumentError(

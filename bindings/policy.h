@@ -24,7 +24,10 @@ class PyPolicy {
   virtual std::string Text(py::handle self) const = 0;
 };
 
-// The score of a Policy object, or of a built-in one given by name, for a state. Needs the GIL.
+// A Policy as it was passed, or the built-in one of this name. Raises InvalidSpec or NotFound.
+py::object PolicyOf(py::handle policy);
+
+// The score of a Policy object for a state. Needs the GIL.
 AnyScore BuildPolicy(py::handle policy, ClusterState& state);
 
 // How it is called in messages and reports.

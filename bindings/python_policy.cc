@@ -17,6 +17,7 @@
 #include "gpusched/spec/field_error.h"
 #include "gpusched/state/state_view.h"
 #include "policy.h"
+#include "reference.h"
 #include "spec.h"
 #include "status.h"
 
@@ -103,18 +104,12 @@ void FillCandidate(const Batch& batch, const Candidate& candidate, std::int64_t 
 class PythonScore {
  public:
   PythonScore(py::handle self, std::string name, ScoreRange range, bool by_device,
-              DeviceOrder order, const ClusterState& state)
-      // The last owner may let go without the GIL, at the end of a long simulation.
-      : self_(self.inc_ref().ptr(),
-              [](PyObject* object) {
-                const py::gil_scoped_acquire gil;
-                Py_DECREF(object);
-              }),
+              DeviceOrder order)
+      : self_(KeepAlive(self)),
         name_(std::move(name)),
         range_(range),
         by_device_(by_device),
-        order_(order),
-        state_(&state) {}
+        order_(order) {}
 
   ScoreRange range() const { return range_; }
   Reads reads() const {
@@ -132,9 +127,11 @@ class PythonScore {
 
  private:
   PyBatch MakeBatch(const Batch& batch) const {
+    // Taken from the batch each time: an engine that moves or forks takes its score along.
+    const ClusterState& state = batch.view.state();
     const auto count = static_cast<py::ssize_t>(batch.candidates.size());
     PyBatch copy{.table = py::array_t<std::int64_t>({kColumns, count}),
-                 .shape = SpecOf(*state_, batch.shape),
+                 .shape = SpecOf(state, batch.shape),
                  .sequence = batch.sequence,
                  .models = {}};
     auto rows = copy.table.mutable_unchecked<2>();
@@ -146,8 +143,8 @@ class PythonScore {
       FillCandidate(batch, candidate, static_cast<std::int64_t>(position), i, rows);
     }
     copy.table.attr("setflags")(py::arg("write") = false);
-    for (std::uint32_t i = 0; i < state_->models().size(); ++i) {
-      copy.models.emplace_back(state_->models().name(i));
+    for (std::uint32_t i = 0; i < state.models().size(); ++i) {
+      copy.models.emplace_back(state.models().name(i));
     }
     return copy;
   }
@@ -182,7 +179,8 @@ class PythonScore {
       if (wrapped || value < range_.lo || value > range_.hi) {
         const std::string shown = wrapped ? std::string("beyond 2**63") : absl::StrCat(value);
         const auto id = batch.view.nodes().id(batch.candidates[i].slot);
-        Broken(absl::StrCat("is ", shown, " for node '", std::string(state_->node_name(id)), "'"),
+        Broken(absl::StrCat("is ", shown, " for node '",
+                            std::string(batch.view.state().node_name(id)), "'"),
                absl::StrCat("its declared range is ", range_.lo, " to ", range_.hi));
       }
       out[i] = static_cast<Score>(value);
@@ -194,7 +192,6 @@ class PythonScore {
   ScoreRange range_;
   bool by_device_;
   DeviceOrder order_;
-  const ClusterState* state_;
 };
 
 ScoreRange DeclaredRange(py::handle self, const std::string& where) {
@@ -217,7 +214,7 @@ ScoreRange DeclaredRange(py::handle self, const std::string& where) {
   return {.lo = static_cast<Score>(lo), .hi = static_cast<Score>(hi)};
 }
 
-absl::StatusOr<AnyScore> PyScorePolicy::Build(py::handle self, ClusterState& state) const {
+absl::StatusOr<AnyScore> PyScorePolicy::Build(py::handle self, ClusterState&) const {
   const auto name = py::type::of(self).attr("__name__").cast<std::string>();
   const std::string where = "policy " + Quoted(name);
   const py::object by_device = self.attr("by_device");
@@ -231,8 +228,7 @@ absl::StatusOr<AnyScore> PyScorePolicy::Build(py::handle self, ClusterState& sta
         InvalidField(where, "device_order", Shown(order), "use 'fullest_first' or 'lowest_index'"));
   }
   return AnyScore(PythonScore(self, name, DeclaredRange(self, where), by_device.cast<bool>(),
-                              lowest ? DeviceOrder::kLowestIndex : DeviceOrder::kFullestFirst,
-                              state));
+                              lowest ? DeviceOrder::kLowestIndex : DeviceOrder::kFullestFirst));
 }
 
 void BindBatch(py::module_& module) {
@@ -280,9 +276,9 @@ void BindPythonPolicy(py::module_& module) {
                                             R"(Base of policies that are written in Python.
 
 Derive, declare range, and define score(batch), which returns one integer a candidate, higher is
-better. It is called once a decision with all candidates (see Batch), and must answer the same for
+better. It is called once a search with all candidates (see Batch), and must answer the same for
 the same arguments: no clock, no hidden random source. Exceptions that it raises reach the caller of
-decide or place, and nothing has changed.
+decide or place, and nothing has changed. It may not use the scheduler or engine that asks it.
 
 range: (lo, hi), the bounds of the scores, both included, within -32768 to 32767.
 by_device: True to choose among the devices of a node too, for shares of a device.

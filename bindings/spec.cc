@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "arguments.h"
-#include "gpusched/base/device_mask.h"
 #include "gpusched/spec/field_error.h"
 #include "gpusched/spec/gpu_model.h"
 #include "gpusched/spec/validate.h"
@@ -78,22 +77,6 @@ PyShape MakeShape(py::handle cpu, py::handle cpu_milli, py::handle mem_mib, py::
   return shape;
 }
 
-DeviceSpec MakeDevice(py::handle model, py::handle gpu_milli, py::handle gpu_mem_mib) {
-  DeviceSpec device{.model = Text(model, "device", "model"), .gpu_mem_mib = std::nullopt};
-  device.gpu_milli = WholeNumber(gpu_milli, "device", "gpu_milli");
-  if (!gpu_mem_mib.is_none()) {
-    device.gpu_mem_mib = WholeNumber(gpu_mem_mib, "device", "gpu_mem_mib");
-  }
-  return device;
-}
-
-std::string DeviceText(const DeviceSpec& device) {
-  std::string text = absl::StrCat("Device('", device.model, "'");
-  if (device.gpu_milli != kMilli) absl::StrAppend(&text, ", gpu_milli=", device.gpu_milli);
-  if (device.gpu_mem_mib) absl::StrAppend(&text, ", gpu_mem_mib=", *device.gpu_mem_mib);
-  return text + ")";
-}
-
 py::tuple ModelsTuple(const ShapeSpec& spec) {
   py::tuple models(spec.models.size());
   for (std::size_t i = 0; i < spec.models.size(); ++i) models[i] = py::str(spec.models[i]);
@@ -145,50 +128,6 @@ std::string ShapeText(const ShapeSpec& spec) {
     parts.push_back(absl::StrCat("models=['", absl::StrJoin(spec.models, "', '"), "']"));
   }
   return absl::StrCat("Shape(", absl::StrJoin(parts, ", "), ")");
-}
-
-std::vector<DeviceSpec> DeviceSpecs(py::handle gpus, py::handle model, py::handle gpu_mem_mib,
-                                    py::handle devices, std::string_view where) {
-  const std::string at(where);
-  std::vector<DeviceSpec> specs;
-  if (!devices.is_none()) {
-    for (const auto& [value, field] : {std::pair<py::handle, const char*>{gpus, "gpus"},
-                                       {model, "model"},
-                                       {gpu_mem_mib, "gpu_mem_mib"}}) {
-      if (value.is_none()) continue;
-      Raise(InvalidField(at, field, Shown(value), "devices is given too; say it there"));
-    }
-    if (!py::isinstance<py::iterable>(devices)) {
-      Raise(InvalidField(at, "devices", Shown(devices), "use a list of Device"));
-    }
-    for (const py::handle item : py::iter(devices)) {
-      if (!py::isinstance<DeviceSpec>(item)) {
-        Raise(InvalidField(at, absl::StrCat("devices[", specs.size(), "]"), Shown(item),
-                           "use a Device"));
-      }
-      specs.push_back(item.cast<DeviceSpec>());
-    }
-    return specs;
-  }
-  const std::int64_t count = gpus.is_none() ? 0 : WholeNumber(gpus, at, "gpus");
-  if (count < 0 || count > kMaxDevicesPerNode) {
-    Raise(InvalidField(
-        at, "gpus", absl::StrCat(count),
-        absl::StrCat("use 0 to ", kMaxDevicesPerNode, ", or enter the machine as several nodes")));
-  }
-  if (count == 0) {
-    if (!gpu_mem_mib.is_none()) {
-      Raise(InvalidField(at, "gpu_mem_mib", Shown(gpu_mem_mib), "a node without GPUs has none"));
-    }
-    return specs;
-  }
-  if (model.is_none()) {
-    Raise(InvalidField(at, "model", "None", "name the model of the node's GPUs"));
-  }
-  DeviceSpec device{.model = Text(model, at, "model"), .gpu_mem_mib = std::nullopt};
-  if (!gpu_mem_mib.is_none()) device.gpu_mem_mib = WholeNumber(gpu_mem_mib, at, "gpu_mem_mib");
-  specs.assign(static_cast<std::size_t>(count), device);
-  return specs;
 }
 
 void BindSpec(py::module_& module) {
@@ -244,42 +183,6 @@ Raises InvalidSpec naming the field, the value and the remedy.)")
         return MakeShape(py::none(), state[0], state[1], py::none(), state[2], state[3], state[4],
                          state[5]);
       }));
-
-  py::class_<DeviceSpec>(module, "Device", R"(One accelerator of a node. Immutable.
-
->>> import libgpusched as gs
->>> cluster = gs.Cluster()
->>> cluster.add_node("n1", cpu=64, mem_mib=262144, devices=[gs.Device("T4"), gs.Device("A10")]))")
-      .def(py::init(&MakeDevice), py::arg("model"), py::kw_only(), py::arg("gpu_milli") = 1000,
-           py::arg("gpu_mem_mib") = py::none(), R"(Describes a device.
-
-model: a name of the catalogue (see models()), or one that the cluster declared opaque.
-gpu_milli: what can be given out, in thousandths; 0 is a device that is out of service.
-gpu_mem_mib: its memory in MiB; None: memory is not tracked and holds nobody back.)")
-      .def_readonly("model", &DeviceSpec::model, "The name of its model.")
-      .def_readonly("gpu_milli", &DeviceSpec::gpu_milli, "What can be given out, in thousandths.")
-      .def_property_readonly(
-          "gpu_mem_mib",
-          [](const DeviceSpec& d) -> py::object {
-            return d.gpu_mem_mib ? py::object(py::int_(*d.gpu_mem_mib)) : py::none();
-          },
-          "Memory in MiB, or None if it is not tracked.")
-      .def("__repr__", &DeviceText);
-
-  module.def(
-      "models",
-      [] {
-        const auto models = ModelCatalog::BuiltIn();
-        py::tuple names(models.size());
-        for (std::size_t i = 0; i < models.size(); ++i)
-          names[i] = py::str(std::string(models[i].name));
-        return names;
-      },
-      R"(Names of the GPU models that every cluster knows.
-
->>> import libgpusched as gs
->>> "A100-SXM4-80GB" in gs.models()
-True)");
 }
 
 }  // namespace gpusched::bindings

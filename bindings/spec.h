@@ -1,4 +1,4 @@
-// Shape and Device as Python holds them.
+// Shape as Python holds it.
 #ifndef GPUSCHED_BINDINGS_SPEC_H_
 #define GPUSCHED_BINDINGS_SPEC_H_
 
@@ -8,7 +8,6 @@
 #include <string>
 
 #include "gpusched/base/id.h"
-#include "gpusched/spec/node_spec.h"
 #include "gpusched/spec/shape_spec.h"
 #include "gpusched/state/cluster_state.h"
 
@@ -31,10 +30,6 @@ PyShape ShapeOf(ShapeSpec spec);
 ShapeSpec SpecOf(const ClusterState& state, const Shape& shape);
 
 std::string ShapeText(const ShapeSpec& spec);
-
-// Devices of a node as add_node takes them: a list of Device, or a number and a model.
-std::vector<DeviceSpec> DeviceSpecs(py::handle gpus, py::handle model, py::handle gpu_mem_mib,
-                                    py::handle devices, std::string_view where);
 
 void BindSpec(py::module_& module);
 

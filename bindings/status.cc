@@ -18,6 +18,11 @@ const char* ExceptionName(absl::StatusCode code) {
       return "LimitExceeded";
     case absl::StatusCode::kCancelled:
       return "Cancelled";
+    case absl::StatusCode::kDataLoss:
+      return "CorruptData";
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kPermissionDenied:
+      return "Unavailable";
     default:
       return "InternalError";
   }

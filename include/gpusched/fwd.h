@@ -6,12 +6,19 @@ namespace gpusched {
 
 class AnyScore;
 class ClusterState;
+class Engine;
+class Journal;
 class NodeView;
+class Placer;
+class Plan;
+class PlanValidator;
 class ScoreRegistry;
 class StateView;
 class TargetWorkload;
 class Transaction;
 struct Decision;
+struct Effect;
+struct JobSpec;
 struct NodeSpec;
 struct Placement;
 struct Refusal;

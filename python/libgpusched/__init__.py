@@ -17,15 +17,29 @@ or whole ones. What does not fit comes back with a reason.
 TooFewWholeDevices {'ModelNotAllowed': 1, 'TooFewWholeDevices': 1}
 >>> scheduler.release("job-1")
 
+An `Engine` schedules jobs over time: it is told events, asked for a plan, and told what became of
+it.
+
+>>> engine = gs.Engine()
+>>> _ = engine.add_node("n1", cpu=64, mem_mib=262144, gpus=8, model="A100-SXM4-80GB")
+>>> _ = engine.submit(gs.Job("train", gs.TaskGroup("workers", gs.Shape(cpu=8, gpu=4), 2)))
+>>> plan = engine.decide(now=0)
+>>> print(plan)
+place train/workers/0 attempt 1 on n1 devices 0,1,2,3
+place train/workers/1 attempt 1 on n1 devices 4,5,6,7
+>>> bool(engine.commit(plan))
+True
+
 CPU is counted in thousandths of a core (`cpu_milli`), GPU in thousandths of a device
 (`gpu_milli`), memory in MiB. `cpu=` and `gpu=` take cores and devices, and round once. Errors are
 in `libgpusched.errors`. On the command line, `libgpusched fill` measures policies by filling a
-cluster.
+cluster, and `libgpusched journal` prints what an engine has written down.
 """
 
 from __future__ import annotations
 
 from libgpusched._core import (
+    Account,
     Batch,
     BestFit,
     Cluster,
@@ -33,25 +47,40 @@ from libgpusched._core import (
     Device,
     DeviceInfo,
     DotProduct,
+    Effect,
+    Engine,
+    Evict,
     Fgd,
     FillPlacement,
     FillResult,
     FirstFit,
     GpuClustering,
     GpuPacking,
+    GroupAccount,
+    HoldInfo,
+    Job,
+    JobInfo,
+    JournalRecord,
     LatencyNs,
     Mark,
     NodeInfo,
+    Place,
+    Plan,
     Policy,
     Random,
     Refusal,
+    Reject,
     Resources,
+    Restored,
     Scheduler,
     ScorePolicy,
     Shape,
     TargetWorkload,
+    TaskGroup,
     TaskInfo,
+    TaskStatus,
     Transaction,
+    Wait,
     Weighted,
     Workload,
     WorstFit,
@@ -59,12 +88,14 @@ from libgpusched._core import (
     models,
     policy,
     policy_names,
+    read_journal,
     reasons,
     run_fill,
 )
 from libgpusched.errors import (
     AlreadyExists,
     Cancelled,
+    CorruptData,
     GpuschedError,
     InternalError,
     InvalidSpec,
@@ -72,19 +103,26 @@ from libgpusched.errors import (
     NotFound,
     PolicyError,
     PreconditionFailed,
+    Unavailable,
 )
 from libgpusched.experiment import Experiment, fill
+from libgpusched.task import Task
 
 __all__ = [
+    "Account",
     "AlreadyExists",
     "Batch",
     "BestFit",
     "Cancelled",
     "Cluster",
+    "CorruptData",
     "Decision",
     "Device",
     "DeviceInfo",
     "DotProduct",
+    "Effect",
+    "Engine",
+    "Evict",
     "Experiment",
     "Fgd",
     "FillPlacement",
@@ -93,25 +131,39 @@ __all__ = [
     "GpuClustering",
     "GpuPacking",
     "GpuschedError",
+    "GroupAccount",
+    "HoldInfo",
     "InternalError",
     "InvalidSpec",
+    "Job",
+    "JobInfo",
+    "JournalRecord",
     "LatencyNs",
     "LimitExceeded",
     "Mark",
     "NodeInfo",
     "NotFound",
+    "Place",
+    "Plan",
     "Policy",
     "PolicyError",
     "PreconditionFailed",
     "Random",
     "Refusal",
+    "Reject",
     "Resources",
+    "Restored",
     "Scheduler",
     "ScorePolicy",
     "Shape",
     "TargetWorkload",
+    "Task",
+    "TaskGroup",
     "TaskInfo",
+    "TaskStatus",
     "Transaction",
+    "Unavailable",
+    "Wait",
     "Weighted",
     "Workload",
     "WorstFit",
@@ -120,6 +172,7 @@ __all__ = [
     "models",
     "policy",
     "policy_names",
+    "read_journal",
     "reasons",
     "run_fill",
 ]

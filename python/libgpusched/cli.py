@@ -15,7 +15,11 @@ from libgpusched._core import FillResult, Workload, __version__, policy_names
 from libgpusched.csv_files import PLACEMENTS_HEADER, node_lines, placement_lines, pod_lines
 from libgpusched.errors import GpuschedError, InvalidSpec
 from libgpusched.experiment import Experiment
+from libgpusched.journal_command import add_command as add_journal_command
+from libgpusched.journal_command import run_command as run_journal_command
 from libgpusched.output_file import OutputFile
+from libgpusched.scenario_command import add_command as add_test_command
+from libgpusched.scenario_command import run_command as run_test_command
 
 _USAGE_ERROR = 2
 # As a shell reports processes that Ctrl-C, or a reader that left, ended.
@@ -159,6 +163,8 @@ def _parser() -> _Parser:
     workload.add_argument(
         "--node-count", metavar="N", type=_whole_number(1), default=1213, help="default: 1213"
     )
+    add_journal_command(commands)
+    add_test_command(commands)
     return parser
 
 
@@ -324,6 +330,14 @@ def _workload(arguments: argparse.Namespace) -> int:
     return 0
 
 
+_COMMANDS = {
+    "fill": _fill,
+    "workload": _workload,
+    "journal": run_journal_command,
+    "test": run_test_command,
+}
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command with these arguments (by default the process's); gives its exit code."""
     for stream in (sys.stdout, sys.stderr):
@@ -331,7 +345,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")  # a narrow terminal must not cost the result
     arguments = _parser().parse_args(argv)
     try:
-        code = _fill(arguments) if arguments.command == "fill" else _workload(arguments)
+        code = _COMMANDS[arguments.command](arguments)
         sys.stdout.flush()
         return code
     except GpuschedError as error:

@@ -23,22 +23,22 @@ class InvalidSpec(GpuschedError, ValueError):
 
 
 class AlreadyExists(GpuschedError):
-    """The name is taken: by a node of the cluster, or by a task that runs."""
+    """The name is taken: by a node, a task that runs, a job that is live, a hold, or a file."""
 
 
 class NotFound(GpuschedError, KeyError):
-    """There is nothing of this name: no node, no running task, no policy, no file."""
+    """There is nothing of this name: no node, no running task, no job, no policy, no file."""
 
     # KeyError prints the repr of its argument, which is for keys and not for sentences.
     __str__ = Exception.__str__
 
 
 class PreconditionFailed(GpuschedError):
-    """Fine in itself, but not now: it does not fit there, a transaction is open or over."""
+    """Fine in itself, but not now: it does not fit, a transaction is open, a plan is stale."""
 
 
 class LimitExceeded(GpuschedError):
-    """More than one cluster can hold: a 65th GPU model, sums beyond 62 bits."""
+    """More than there is room for: a 65th GPU model, sums beyond 62 bits, a disk that is full."""
 
 
 class PolicyError(GpuschedError):
@@ -47,6 +47,14 @@ class PolicyError(GpuschedError):
 
 class Cancelled(GpuschedError):
     """A long run was stopped by its progress callback."""
+
+
+class CorruptData(GpuschedError):
+    """Bytes that were saved, or a journal, are cut or damaged; the message says where."""
+
+
+class Unavailable(GpuschedError, OSError):
+    """The operating system refuses a file; the message has its path and the system's words."""
 
 
 class InternalError(GpuschedError):

@@ -18,6 +18,14 @@ REASON_SENTENCES = {
     "TooFewWholeDevices": "found too few wholly free GPUs on one node",
     "FilteredByUser": "were refused by a filter",
     "NoNodes": "found no node at all",
+    "Cordoned": "met only cordoned nodes",
+    "TooManyTasksOnNode": "reached their limit of tasks per node",
+    "Affinity": "found no task of the wanted company",
+    "AntiAffinity": "met company that is not wanted",
+    "GangDoesNotFit": "found no room for all of a gang",
+    "BehindInPool": "stood behind an older job",
+    "JobGroupIncomplete": "waited for jobs that start with them",
+    "BeingReleased": "were being released",
 }
 
 

@@ -20,14 +20,6 @@ absl::Status CheckAskable(const ClusterState& state, ShapeId shape) {
   return absl::OkStatus();
 }
 
-absl::Status ScoreOutOfRange(const ClusterState& state, const SearchResult& result,
-                             ScoreRange range) {
-  const std::string node(state.node_name(state.nodes().id(result.candidate.slot)));
-  return FieldError(absl::StatusCode::kInternal, "placement policy",
-                    absl::StrCat("score of node '", node, "'"), absl::StrCat(result.score),
-                    absl::StrCat("its declared range is ", range.lo, " to ", range.hi));
-}
-
 template class BasicScheduler<AnyScore>;
 
 }  // namespace gpusched

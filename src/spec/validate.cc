@@ -1,5 +1,6 @@
 #include "gpusched/spec/validate.h"
 
+#include <cmath>
 #include <cstddef>
 #include <string>
 
@@ -48,7 +49,9 @@ absl::Status QuantityStatus(QuantityError error, std::string_view field, double 
       remedy = absl::StrCat("use at most ", kMaxQuantity / kMilli);
       break;
   }
-  return InvalidField("", field, absl::StrFormat("%g", value), remedy);
+  // A NaN's sign says nothing.
+  const std::string shown = std::isnan(value) ? "nan" : absl::StrFormat("%g", value);
+  return InvalidField("", field, shown, remedy);
 }
 
 }  // namespace
@@ -78,39 +81,42 @@ absl::Status Validate(const NodeSpec& node, const ModelCatalog& catalog) {
 }
 
 absl::Status Validate(const ShapeSpec& shape, const ModelCatalog& catalog) {
-  constexpr std::string_view kWhere = "shape";
-  GPUSCHED_RETURN_IF_ERROR(CheckRange(kWhere, "cpu_milli", shape.cpu_milli, kMaxQuantity));
-  GPUSCHED_RETURN_IF_ERROR(CheckRange(kWhere, "mem_mib", shape.mem_mib, kMaxQuantity));
-  GPUSCHED_RETURN_IF_ERROR(CheckRange(kWhere, "gpu_mem_mib", shape.gpu_mem_mib, kMaxQuantity));
+  return Validate(shape, catalog, "shape");
+}
+
+absl::Status Validate(const ShapeSpec& shape, const ModelCatalog& catalog, std::string_view where) {
+  GPUSCHED_RETURN_IF_ERROR(CheckRange(where, "cpu_milli", shape.cpu_milli, kMaxQuantity));
+  GPUSCHED_RETURN_IF_ERROR(CheckRange(where, "mem_mib", shape.mem_mib, kMaxQuantity));
+  GPUSCHED_RETURN_IF_ERROR(CheckRange(where, "gpu_mem_mib", shape.gpu_mem_mib, kMaxQuantity));
   if (shape.gpu_count < 0 || shape.gpu_count > kMaxDevicesPerNode) {
-    return InvalidField(kWhere, "gpu_count", absl::StrCat(shape.gpu_count),
+    return InvalidField(where, "gpu_count", absl::StrCat(shape.gpu_count),
                         absl::StrCat("one task uses 0 to ", kMaxDevicesPerNode,
                                      " devices of one node; larger jobs are several tasks"));
   }
   if (shape.gpu_count == 0) {
     if (shape.gpu_milli != 0 || shape.gpu_mem_mib != 0) {
-      return InvalidField(kWhere, shape.gpu_milli != 0 ? "gpu_milli" : "gpu_mem_mib",
+      return InvalidField(where, shape.gpu_milli != 0 ? "gpu_milli" : "gpu_mem_mib",
                           absl::StrCat(shape.gpu_milli != 0 ? shape.gpu_milli : shape.gpu_mem_mib),
                           "a shape with gpu_count 0 asks no GPU; use 0");
     }
     if (!shape.models.empty()) {
-      return InvalidField(kWhere, "models", absl::StrCat(shape.models.size(), " names"),
+      return InvalidField(where, "models", absl::StrCat(shape.models.size(), " names"),
                           "a shape with gpu_count 0 asks no GPU; leave models empty");
     }
     return absl::OkStatus();
   }
   if (shape.gpu_milli < 1 || shape.gpu_milli > kMilli) {
-    return InvalidField(kWhere, "gpu_milli", absl::StrCat(shape.gpu_milli),
+    return InvalidField(where, "gpu_milli", absl::StrCat(shape.gpu_milli),
                         "use 1 to 999 for a share of one device, 1000 for whole devices");
   }
   if (shape.gpu_count > 1 && shape.gpu_milli < kMilli) {
     return InvalidField(
-        kWhere, "gpu_milli", absl::StrCat(shape.gpu_milli),
+        where, "gpu_milli", absl::StrCat(shape.gpu_milli),
         absl::StrCat("a task on ", shape.gpu_count, " devices takes whole ones; use 1000"));
   }
   for (std::size_t i = 0; i < shape.models.size(); ++i) {
     GPUSCHED_RETURN_IF_ERROR(
-        CheckModel(kWhere, absl::StrCat("models[", i, "]"), shape.models[i], catalog));
+        CheckModel(where, absl::StrCat("models[", i, "]"), shape.models[i], catalog));
   }
   return absl::OkStatus();
 }

@@ -116,12 +116,10 @@ absl::Status Audit(const ClusterState& state) {
     ++count.tasks[static_cast<std::size_t>(shape.kind())];
     for (DeviceMask rest = row.placement.devices; !rest.empty(); rest.DropFirst()) {
       const auto i = static_cast<std::size_t>(rest.First());
-      const bool tracked = nodes.devices(row.placement.node.slot)[i].mem_tracked;
-      const std::int64_t mem = tracked ? shape.gpu_mem_mib : 0;
       count.devices[i].gpu_milli += shape.gpu_milli;
-      count.devices[i].mem_mib += mem;
+      count.devices[i].mem_mib += shape.gpu_mem_mib;
       count.used[ResourceKind::kGpuMilli] += shape.gpu_milli;
-      count.used[ResourceKind::kGpuMemMib] += mem;
+      count.used[ResourceKind::kGpuMemMib] += shape.gpu_mem_mib;
     }
   }
   for (const std::uint32_t slot : nodes.order()) {

@@ -20,32 +20,78 @@ std::uint32_t NodeTable::Insert(const NodeSpec& spec, std::span<const std::uint3
     live_.push_back(0);
     generation_.push_back(0);
     for (auto* column : {&capacity_, &used_, &held_, &foreign_, &free_}) column->emplace_back();
-    hot_.push_back({.first_device = static_cast<std::uint32_t>(device_ledger_.size()),
-                    .device_count = device_count});
+    hot_.emplace_back();
     tasks_.emplace_back();
-    device_ledger_.resize(device_ledger_.size() + device_count);
-    device_free_.resize(device_free_.size() + device_count);
   }
 
+  SetCapacity(slot, spec, models);
+  live_[slot] = 1;
+  order_.push_back(slot);
+  return slot;
+}
+
+void NodeTable::Update(std::uint32_t slot, const NodeSpec& spec,
+                       std::span<const std::uint32_t> models) {
+  SetCapacity(slot, spec, models);
+}
+
+void NodeTable::SetCapacity(std::uint32_t slot, const NodeSpec& spec,
+                            std::span<const std::uint32_t> models) {
+  ReserveDevices(slot, spec.devices.size());
+  Hot& hot = hot_[slot];
+  hot.declared = static_cast<std::uint16_t>(spec.devices.size());
   Resources& capacity = capacity_[slot];
+  capacity = {};
   capacity[ResourceKind::kCpuMilli] = spec.cpu_milli;
   capacity[ResourceKind::kMemMib] = spec.mem_mib;
-  for (std::uint32_t i = 0; i < device_count; ++i) {
-    const DeviceSpec& device = spec.devices[i];
-    const std::uint32_t row = hot_[slot].first_device + i;
+  hot.models = 0;
+  for (std::uint32_t i = 0; i < hot.rows; ++i) {
+    const std::uint32_t row = hot.first_device + i;
     DeviceLedger& ledger = device_ledger_[row];
-    ledger.capacity = {.gpu_milli = device.gpu_milli, .mem_mib = device.gpu_mem_mib.value_or(0)};
-    ledger.mem_tracked = device.gpu_mem_mib.has_value();
-    device_free_[row].model = models[i];
-    hot_[slot].models |= ModelMask{1} << models[i];
+    if (i < hot.declared) {
+      const DeviceSpec& device = spec.devices[i];
+      ledger.capacity = {.gpu_milli = device.gpu_milli, .mem_mib = device.gpu_mem_mib.value_or(0)};
+      ledger.mem_tracked = device.gpu_mem_mib.has_value();
+      device_free_[row].model = models[i];
+      hot.models |= ModelMask{1} << models[i];
+    } else {
+      ledger.capacity = {};
+    }
     capacity[ResourceKind::kGpuMilli] += ledger.capacity.gpu_milli;
     capacity[ResourceKind::kGpuMemMib] += ledger.capacity.mem_mib;
     RefreshDevice(slot, i);
   }
+  ListDevices(slot, {});
   RefreshNode(slot);
-  live_[slot] = 1;
-  order_.push_back(slot);
-  return slot;
+}
+
+void NodeTable::ReserveDevices(std::uint32_t slot, std::size_t devices) {
+  Hot& hot = hot_[slot];
+  if (devices <= hot.rows) return;
+  // The rows of one node are contiguous, so it moves to the end of the columns. Its former rows are
+  // not used again; a node that grows is rare, and grows to 64 devices at most.
+  const std::size_t first = device_ledger_.size();
+  device_ledger_.resize(first + devices);
+  device_free_.resize(first + devices);
+  for (std::size_t i = 0; i < hot.rows; ++i) {
+    device_ledger_[first + i] = device_ledger_[hot.first_device + i];
+    device_free_[first + i] = device_free_[hot.first_device + i];
+  }
+  hot.first_device = static_cast<std::uint32_t>(first);
+  hot.rows = static_cast<std::uint16_t>(devices);
+}
+
+void NodeTable::ListDevices(std::uint32_t slot, DeviceMask touched) {
+  Hot& hot = hot_[slot];
+  hot.device_count = std::max(hot.device_count, hot.declared);
+  for (; !touched.empty(); touched.DropFirst()) {
+    hot.device_count = std::max(hot.device_count, static_cast<std::uint16_t>(touched.First() + 1));
+  }
+  const auto idle = [&](std::uint32_t device) {
+    const DeviceLedger& ledger = device_ledger_[hot.first_device + device];
+    return ledger.used == DeviceAmounts{} && ledger.held == DeviceAmounts{};
+  };
+  while (hot.device_count > hot.declared && idle(hot.device_count - 1U)) --hot.device_count;
 }
 
 std::size_t NodeTable::Detach(std::uint32_t slot) {
@@ -65,41 +111,48 @@ void NodeTable::Recycle(std::uint32_t slot) {
   ++generation_[slot];
   for (auto* column : {&capacity_, &used_, &held_, &foreign_, &free_}) (*column)[slot] = {};
   Hot& hot = hot_[slot];
-  hot.models = 0;
-  hot.whole_free = 0;
   tasks_[slot] = {};
-  for (std::uint32_t i = 0; i < hot.device_count; ++i) {
+  for (std::uint32_t i = 0; i < hot.rows; ++i) {
     device_ledger_[hot.first_device + i] = {};
     device_free_[hot.first_device + i] = {};
   }
-  recycled_.emplace_back(hot.device_count, slot);
+  hot = {.first_device = hot.first_device, .rows = hot.rows};
+  recycled_.emplace_back(hot.rows, slot);
 }
 
 void NodeTable::Take(std::uint32_t slot, const Shape& shape, DeviceMask devices) {
-  AddUsed(slot, shape, devices, 1);
+  AddTo(used_[slot], &DeviceLedger::used, slot, shape, devices, 1);
   ++tasks_[slot][static_cast<std::size_t>(shape.kind())];
 }
 
 void NodeTable::Give(std::uint32_t slot, const Shape& shape, DeviceMask devices) {
-  AddUsed(slot, shape, devices, -1);
+  AddTo(used_[slot], &DeviceLedger::used, slot, shape, devices, -1);
   --tasks_[slot][static_cast<std::size_t>(shape.kind())];
 }
 
-void NodeTable::AddUsed(std::uint32_t slot, const Shape& shape, DeviceMask devices,
+void NodeTable::AddHeld(std::uint32_t slot, const Shape& shape, DeviceMask devices,
                         std::int64_t sign) {
-  Resources& used = used_[slot];
-  used[ResourceKind::kCpuMilli] += sign * shape.cpu_milli;
-  used[ResourceKind::kMemMib] += sign * shape.mem_mib;
+  AddTo(held_[slot], &DeviceLedger::held, slot, shape, devices, sign);
+}
+
+void NodeTable::AddTo(Resources& sum, DeviceAmounts DeviceLedger::*column, std::uint32_t slot,
+                      const Shape& shape, DeviceMask devices, std::int64_t sign) {
+  sum[ResourceKind::kCpuMilli] += sign * shape.cpu_milli;
+  sum[ResourceKind::kMemMib] += sign * shape.mem_mib;
+  const DeviceMask touched = devices;
+  int highest = -1;
   for (; !devices.empty(); devices.DropFirst()) {
-    const auto device = static_cast<std::uint32_t>(devices.First());
-    DeviceLedger& ledger = device_ledger_[hot_[slot].first_device + device];
-    const std::int64_t mem = ledger.mem_tracked ? sign * shape.gpu_mem_mib : 0;
-    ledger.used.gpu_milli += sign * shape.gpu_milli;
-    ledger.used.mem_mib += mem;
-    used[ResourceKind::kGpuMilli] += sign * shape.gpu_milli;
-    used[ResourceKind::kGpuMemMib] += mem;
+    highest = devices.First();
+    const auto device = static_cast<std::uint32_t>(highest);
+    if (device >= hot_[slot].rows) ReserveDevices(slot, device + std::size_t{1});
+    DeviceAmounts& amounts = device_ledger_[hot_[slot].first_device + device].*column;
+    amounts.gpu_milli += sign * shape.gpu_milli;
+    amounts.mem_mib += sign * shape.gpu_mem_mib;
+    sum[ResourceKind::kGpuMilli] += sign * shape.gpu_milli;
+    sum[ResourceKind::kGpuMemMib] += sign * shape.gpu_mem_mib;
     RefreshDevice(slot, device);
   }
+  if (highest >= hot_[slot].declared) ListDevices(slot, touched);
   RefreshNode(slot);
 }
 

@@ -1,7 +1,10 @@
 #include "gpusched/state/state_hash.h"
 
 #include <cstddef>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "gpusched/base/digest.h"
 #include "gpusched/base/rng.h"
@@ -21,7 +24,9 @@ std::uint64_t NodeHash(const ClusterState& state, std::uint32_t slot) {
   for (const Resources* row : {&nodes.capacity(slot), &nodes.held(slot), &nodes.foreign(slot)}) {
     for (const std::int64_t amount : row->amount) digest.AddNumber(amount);
   }
-  const auto ledgers = nodes.devices(slot);
+  digest.AddNumber(nodes.cordoned(slot) ? 1 : 0);
+  // Lost devices are told by the tasks that are on them.
+  const auto ledgers = nodes.devices(slot).first(nodes.declared_devices(slot));
   const auto free = nodes.device_free(slot);
   for (std::size_t i = 0; i < ledgers.size(); ++i) {
     digest.AddField(state.models().name(free[i].model));
@@ -44,16 +49,98 @@ std::int64_t ModelsHash(const ClusterState& state, ModelMask models) {
   return static_cast<std::int64_t>(sum);
 }
 
-std::uint64_t TaskHash(const ClusterState& state, std::uint32_t slot) {
-  const TaskRow& row = state.tasks()[slot];
-  const Shape& shape = state.shapes()[row.shape];
-  Digest digest;
-  digest.AddField("task").AddField(state.task_name(state.tasks().id(slot)));
+void AddShape(Digest& digest, const ClusterState& state, const Shape& shape) {
   digest.AddNumber(shape.cpu_milli).AddNumber(shape.mem_mib).AddNumber(shape.gpu_mem_mib);
   digest.AddNumber(shape.gpu_milli).AddNumber(shape.gpu_count);
   digest.AddNumber(ModelsHash(state, shape.models));
+}
+
+std::uint64_t TaskHash(const ClusterState& state, std::uint32_t slot) {
+  const TaskRow& row = state.tasks()[slot];
+  Digest digest;
+  digest.AddField("task").AddField(state.task_name(state.tasks().id(slot)));
+  AddShape(digest, state, state.shapes()[row.shape]);
   digest.AddField(state.node_name(row.placement.node));
   digest.AddNumber(static_cast<std::int64_t>(row.placement.devices.bits()));
+  return Mix64(digest.value());
+}
+
+void AddOptional(Digest& digest, const std::optional<std::int64_t>& number) {
+  digest.AddNumber(number ? 1 : 0).AddNumber(number.value_or(0));
+}
+
+void AddLabels(Digest& digest, const std::vector<Label>& labels) {
+  digest.AddNumber(static_cast<std::int64_t>(labels.size()));
+  for (const Label& label : labels) digest.AddField(label.key).AddField(label.value);
+}
+
+void AddGroupSpec(Digest& digest, const TaskGroupSpec& group) {
+  const ShapeSpec& shape = group.shape;
+  digest.AddField(group.name).AddNumber(group.count);
+  AddOptional(digest, group.min_available);
+  AddOptional(digest, group.max_tasks_per_node);
+  digest.AddNumber(shape.cpu_milli).AddNumber(shape.mem_mib).AddNumber(shape.gpu_count);
+  digest.AddNumber(shape.gpu_milli).AddNumber(shape.gpu_mem_mib);
+  std::uint64_t models = 0;  // in any order
+  for (const std::string& model : shape.models) {
+    models += Mix64(Digest().AddField(model).value());
+  }
+  digest.AddNumber(static_cast<std::int64_t>(models));
+}
+
+void AddJobSpec(Digest& digest, const JobSpec& job) {
+  digest.AddField(job.name).AddNumber(static_cast<std::int64_t>(job.kind));
+  digest.AddField(job.queue).AddNumber(job.priority);
+  AddOptional(digest, job.expected_duration);
+  AddOptional(digest, job.max_attempts);
+  AddLabels(digest, job.labels);
+  AddLabels(digest, job.affinity);
+  AddLabels(digest, job.anti_affinity);
+  digest.AddNumber(job.homogeneous ? 1 : 0);
+  digest.AddField(job.co_schedule ? job.co_schedule->group : "");
+  digest.AddNumber(job.co_schedule ? job.co_schedule->size : 0);
+  for (std::size_t i = 0; i <= job.alternatives.size(); ++i) {
+    digest.AddNumber(static_cast<std::int64_t>(job.Alternative(i).size()));
+    for (const TaskGroupSpec& group : job.Alternative(i)) AddGroupSpec(digest, group);
+  }
+}
+
+// Where placed tasks are is told by their rows in the ledger.
+std::uint64_t JobHash(const JobRow& job) {
+  Digest digest;
+  digest.AddField("job");
+  AddJobSpec(digest, job.spec);
+  digest.AddNumber(job.submit_time).AddNumber(job.alternative).AddNumber(job.first_attempt);
+  digest.AddNumber(job.header.repair_deadline);
+  digest.AddNumber(job.header.ending ? 1 + static_cast<std::int64_t>(*job.header.ending) : 0);
+  digest.AddNumber(job.header.releasing ? 1 : 0);
+  digest.AddNumber(job.header.started_together ? 1 : 0);
+  for (const GroupState& group : job.groups) {
+    digest.AddNumber(static_cast<std::int64_t>(group.tasks.size()));
+    for (const TaskState& task : group.tasks) {
+      digest.AddNumber(static_cast<std::int64_t>(task.phase)).AddNumber(task.attempt);
+      digest.AddNumber(task.failures).AddNumber(task.deadline);
+    }
+  }
+  std::uint64_t parked = 0;  // in any order
+  for (const ParkedTask& task : job.parked) {
+    parked += Mix64(Digest()
+                        .AddNumber(task.group)
+                        .AddNumber(task.index)
+                        .AddField(task.node)
+                        .AddNumber(static_cast<std::int64_t>(task.devices.bits()))
+                        .value());
+  }
+  digest.AddNumber(static_cast<std::int64_t>(parked));
+  return Mix64(digest.value());
+}
+
+std::uint64_t HoldHash(const ClusterState& state, const Hold& hold) {
+  Digest digest;
+  digest.AddField("hold").AddField(hold.name).AddField(hold.owner).AddNumber(hold.until);
+  AddShape(digest, state, state.shapes()[hold.shape]);
+  digest.AddField(state.node_name(hold.placement.node));
+  digest.AddNumber(static_cast<std::int64_t>(hold.placement.devices.bits()));
   return Mix64(digest.value());
 }
 
@@ -66,7 +153,11 @@ std::uint64_t StateHash(const ClusterState& state) {
   for (std::uint32_t slot = 0; slot < state.tasks().slots(); ++slot) {
     if (state.tasks().live(slot)) sum += TaskHash(state, slot);
   }
-  return sum;
+  for (std::uint32_t slot = 0; slot < state.jobs().slots(); ++slot) {
+    if (state.jobs().live(slot)) sum += JobHash(state.jobs()[slot]);
+  }
+  for (const Hold& hold : state.holds().list()) sum += HoldHash(state, hold);
+  return sum + Mix64(static_cast<std::uint64_t>(state.now()));
 }
 
 }  // namespace gpusched

@@ -1,6 +1,8 @@
 #include "gpusched/state/transaction.h"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "gpusched/base/quantity.h"
@@ -78,14 +80,15 @@ absl::Status Transaction::CheckOpen() const {
       "commit or drop that one and begin a new one");
 }
 
-absl::StatusOr<NodeId> Transaction::AddNode(const NodeSpec& spec) {
+absl::Status Transaction::CheckNode(NodeId node) const {
   GPUSCHED_RETURN_IF_ERROR(CheckOpen());
+  return state_.nodes_.Has(node) ? absl::OkStatus() : StaleNode(state_, node);
+}
+
+absl::StatusOr<std::vector<std::uint32_t>> Transaction::CheckCapacity(const NodeSpec& spec,
+                                                                      const Resources& others) {
   GPUSCHED_RETURN_IF_ERROR(Validate(spec, state_.catalog_));
-  if (state_.node_names_.Find(spec.name)) {
-    return FieldError(absl::StatusCode::kAlreadyExists, "node", "name", Quoted(spec.name),
-                      "a node of this name is in the cluster; use another name or remove it first");
-  }
-  Resources totals = state_.capacity_;
+  Resources totals = others;
   const auto add = [&](ResourceKind kind, std::int64_t amount) {
     return CheckedAdd(totals[kind], amount, totals[kind]) && totals[kind] <= kMaxTotal;
   };
@@ -95,7 +98,7 @@ absl::StatusOr<NodeId> Transaction::AddNode(const NodeSpec& spec) {
     fits = fits && add(ResourceKind::kGpuMilli, device.gpu_milli) &&
            add(ResourceKind::kGpuMemMib, device.gpu_mem_mib.value_or(0));
   }
-  const std::string where = absl::StrCat("node '", spec.name, "'");
+  const std::string where = "node " + Quoted(spec.name);
   if (!fits) {
     return FieldError(absl::StatusCode::kResourceExhausted, where, "the cluster's sum with it",
                       "too large",
@@ -114,7 +117,19 @@ absl::StatusOr<NodeId> Transaction::AddNode(const NodeSpec& spec) {
     }
     models.push_back(*index);
   }
-  const std::uint32_t slot = state_.nodes_.Insert(spec, models);
+  return models;
+}
+
+absl::StatusOr<NodeId> Transaction::AddNode(const NodeSpec& spec) {
+  GPUSCHED_RETURN_IF_ERROR(CheckOpen());
+  GPUSCHED_RETURN_IF_ERROR(Validate(spec, state_.catalog_));
+  if (state_.node_names_.Find(spec.name)) {
+    return FieldError(absl::StatusCode::kAlreadyExists, "node", "name", Quoted(spec.name),
+                      "a node of this name is in the cluster; use another name or remove it first");
+  }
+  const auto models = CheckCapacity(spec, state_.capacity_);
+  if (!models.ok()) return models.status();
+  const std::uint32_t slot = state_.nodes_.Insert(spec, *models);
   state_.node_names_.Bind(spec.name, slot);
   AddCapacity(slot, 1);
   log_.push_back({.op = Op::kAddNode, .slot = slot});
@@ -122,17 +137,19 @@ absl::StatusOr<NodeId> Transaction::AddNode(const NodeSpec& spec) {
 }
 
 absl::Status Transaction::RemoveNode(NodeId node) {
-  GPUSCHED_RETURN_IF_ERROR(CheckOpen());
-  if (!state_.nodes_.Has(node)) return StaleNode(state_, node);
-  std::uint32_t running = 0;
-  for (std::size_t kind = 0; kind < kTaskKinds; ++kind) {
-    running += state_.nodes_.tasks(node.slot, static_cast<TaskKind>(kind));
+  GPUSCHED_RETURN_IF_ERROR(CheckNode(node));
+  const auto busy = [&](std::size_t count, std::string_view what) {
+    return FieldError(
+        absl::StatusCode::kFailedPrecondition, "node", std::string(state_.node_name(node)),
+        absl::StrCat("running ", count, " ", std::string(what)), "release them first");
+  };
+  if (const std::size_t tasks = state_.tasks_.on_node(node.slot).size(); tasks > 0) {
+    return busy(tasks, "tasks");
   }
-  if (running > 0) {
-    return FieldError(absl::StatusCode::kFailedPrecondition, "node",
-                      std::string(state_.node_name(node)),
-                      absl::StrCat("running ", running, " tasks"), "release them first");
-  }
+  const auto& holds = state_.holds_.list();
+  const auto held = std::count_if(holds.begin(), holds.end(),
+                                  [&](const Hold& hold) { return hold.placement.node == node; });
+  if (held > 0) return busy(static_cast<std::size_t>(held), "holds");
   AddCapacity(node.slot, -1);
   state_.node_names_.Unbind(node.slot);
   const std::size_t position = state_.nodes_.Detach(node.slot);
@@ -140,9 +157,54 @@ absl::Status Transaction::RemoveNode(NodeId node) {
   return absl::OkStatus();
 }
 
+absl::Status Transaction::UpdateNode(NodeId node, const NodeSpec& spec) {
+  GPUSCHED_RETURN_IF_ERROR(CheckNode(node));
+  if (spec.name != state_.node_name(node)) {
+    return FieldError(absl::StatusCode::kFailedPrecondition,
+                      "node " + Quoted(state_.node_name(node)), "name", Quoted(spec.name),
+                      "a node keeps its name; remove it and add another");
+  }
+  Resources others = state_.capacity_;
+  for (std::size_t i = 0; i < kResourceKinds; ++i) {
+    others.amount[i] -= state_.nodes_.capacity(node.slot).amount[i];
+  }
+  const auto models = CheckCapacity(spec, others);
+  if (!models.ok()) return models.status();
+  NodeSpec before = state_.NodeSpecOf(node);
+  for (std::size_t i = 0; i < std::min(spec.devices.size(), before.devices.size()); ++i) {
+    if (spec.devices[i].model == before.devices[i].model) continue;
+    const DeviceLedger& ledger = state_.nodes_.devices(node.slot)[i];
+    if (ledger.used == DeviceAmounts{} && ledger.held == DeviceAmounts{}) continue;
+    return FieldError(absl::StatusCode::kFailedPrecondition, "node " + Quoted(spec.name),
+                      absl::StrCat("devices[", i, "].model"), Quoted(spec.devices[i].model),
+                      absl::StrCat("it is '", before.devices[i].model,
+                                   "' and somebody uses it; remove the node, or wait until it is "
+                                   "free"));
+  }
+  // Nobody uses a device that is not there; our own tasks on it are another matter.
+  if (ForeignUsage foreign = state_.ForeignOf(node);
+      foreign.device_milli.size() > spec.devices.size()) {
+    foreign.device_milli.resize(spec.devices.size());
+    GPUSCHED_RETURN_IF_ERROR(SetForeign(node, foreign));
+  }
+  log_.push_back({.op = Op::kUpdateNode, .slot = node.slot, .extra = saved_nodes_.size()});
+  saved_nodes_.push_back(std::move(before));
+  AddCapacity(node.slot, -1);
+  state_.nodes_.Update(node.slot, spec, *models);
+  AddCapacity(node.slot, 1);
+  return absl::OkStatus();
+}
+
+absl::Status Transaction::SetCordoned(NodeId node, bool cordoned) {
+  GPUSCHED_RETURN_IF_ERROR(CheckNode(node));
+  const bool before = state_.nodes_.cordoned(node.slot);
+  log_.push_back({.op = Op::kSetCordoned, .slot = node.slot, .extra = before ? 1U : 0U});
+  state_.nodes_.SetCordoned(node.slot, cordoned);
+  return absl::OkStatus();
+}
+
 absl::Status Transaction::SetForeign(NodeId node, const ForeignUsage& usage) {
-  GPUSCHED_RETURN_IF_ERROR(CheckOpen());
-  if (!state_.nodes_.Has(node)) return StaleNode(state_, node);
+  GPUSCHED_RETURN_IF_ERROR(CheckNode(node));
   const std::string where =
       absl::StrCat("foreign usage of node '", std::string(state_.node_name(node)), "'");
   const auto check = [&](std::string_view field, std::int64_t value) {
@@ -151,27 +213,33 @@ absl::Status Transaction::SetForeign(NodeId node, const ForeignUsage& usage) {
   };
   GPUSCHED_RETURN_IF_ERROR(check("cpu_milli", usage.cpu_milli));
   GPUSCHED_RETURN_IF_ERROR(check("mem_mib", usage.mem_mib));
-  const auto devices = state_.nodes_.devices(node.slot);
-  if (usage.device_milli.size() > devices.size()) {
+  const std::uint32_t devices = state_.nodes_.declared_devices(node.slot);
+  if (usage.device_milli.size() > devices) {
     return InvalidField(where, "device_milli", absl::StrCat(usage.device_milli.size(), " entries"),
-                        absl::StrCat("the node has ", devices.size(), " devices"));
+                        absl::StrCat("the node has ", devices, " devices"));
   }
   for (const std::int64_t milli : usage.device_milli) {
     GPUSCHED_RETURN_IF_ERROR(check("device_milli", milli));
   }
-  const Resources& before = state_.nodes_.foreign(node.slot);
-  ForeignUsage saved{.cpu_milli = before[ResourceKind::kCpuMilli],
-                     .mem_mib = before[ResourceKind::kMemMib],
-                     .device_milli = {}};
-  for (const DeviceLedger& device : devices) saved.device_milli.push_back(device.foreign.gpu_milli);
-  log_.push_back({.op = Op::kSetForeign, .slot = node.slot, .extra = saved_.size()});
-  saved_.push_back(std::move(saved));
+  log_.push_back({.op = Op::kSetForeign, .slot = node.slot, .extra = saved_foreign_.size()});
+  saved_foreign_.push_back(state_.ForeignOf(node));
   state_.nodes_.SetForeign(node.slot, usage);
   return absl::OkStatus();
 }
 
 absl::StatusOr<TaskId> Transaction::Place(std::string_view task, ShapeId shape,
-                                          const Placement& placement) {
+                                          const Placement& placement, const TaskOwner& owner) {
+  return Take(task, shape, placement, owner, /*must_fit=*/true);
+}
+
+absl::StatusOr<TaskId> Transaction::Adopt(std::string_view task, ShapeId shape,
+                                          const Placement& placement, const TaskOwner& owner) {
+  return Take(task, shape, placement, owner, /*must_fit=*/false);
+}
+
+absl::StatusOr<TaskId> Transaction::Take(std::string_view task, ShapeId shape,
+                                         const Placement& placement, const TaskOwner& owner,
+                                         bool must_fit) {
   GPUSCHED_RETURN_IF_ERROR(CheckOpen());
   GPUSCHED_RETURN_IF_ERROR(state_.CheckNewTask(task));
   if (!state_.shapes_.Has(shape)) {
@@ -180,10 +248,11 @@ absl::StatusOr<TaskId> Transaction::Place(std::string_view task, ShapeId shape,
   }
   if (!state_.nodes_.Has(placement.node)) return StaleNode(state_, placement.node);
   const Shape& request = state_.shapes_[shape];
-  if (!FitsOn(state_.node(placement.node.slot), request, placement.devices)) {
+  if (must_fit && !FitsOn(state_.node(placement.node.slot), request, placement.devices)) {
     return DoesNotFit(state_, request, placement);
   }
-  const std::uint32_t slot = state_.tasks_.Insert({.shape = shape, .placement = placement});
+  const std::uint32_t slot =
+      state_.tasks_.Insert({.shape = shape, .placement = placement, .owner = owner});
   state_.task_names_.Bind(task, slot);
   state_.nodes_.Take(placement.node.slot, request, placement.devices);
   log_.push_back({.op = Op::kPlace, .slot = slot});
@@ -201,6 +270,56 @@ absl::Status Transaction::Release(TaskId task) {
   state_.task_names_.Unbind(task.slot);
   state_.tasks_.Detach(task.slot);
   log_.push_back({.op = Op::kRelease, .slot = task.slot});
+  return absl::OkStatus();
+}
+
+absl::Status Transaction::AddHold(Hold hold, bool must_fit) {
+  GPUSCHED_RETURN_IF_ERROR(CheckNode(hold.placement.node));
+  if (hold.name.empty()) return InvalidField("hold", "name", "''", "give it a unique name");
+  if (state_.holds_.Find(hold.name)) {
+    return FieldError(absl::StatusCode::kAlreadyExists, "hold", "name", Quoted(hold.name),
+                      "a hold of this name is there; use another name or drop it first");
+  }
+  if (!state_.shapes_.Has(hold.shape)) {
+    return InvalidField("hold " + Quoted(hold.name), "shape", absl::StrCat("#", hold.shape.slot),
+                        "intern it in this state first");
+  }
+  const Shape& shape = state_.shapes_[hold.shape];
+  const std::uint32_t node = hold.placement.node.slot;
+  if (must_fit && !FitsOn(state_.node(node), shape, hold.placement.devices)) {
+    return DoesNotFit(state_, shape, hold.placement);
+  }
+  state_.nodes_.AddHeld(node, shape, hold.placement.devices, 1);
+  const std::size_t position = state_.holds_.list().size();
+  state_.holds_.Insert(position, std::move(hold));
+  log_.push_back({.op = Op::kAddHold, .slot = node, .extra = position});
+  return absl::OkStatus();
+}
+
+absl::Status Transaction::DropHold(std::size_t position) {
+  GPUSCHED_RETURN_IF_ERROR(CheckOpen());
+  if (position >= state_.holds_.list().size()) {
+    return FieldError(absl::StatusCode::kNotFound, "", "hold", absl::StrCat("#", position),
+                      absl::StrCat("there are ", state_.holds_.list().size(), " holds"));
+  }
+  Hold hold = state_.holds_.Remove(position);
+  const std::uint32_t node = hold.placement.node.slot;
+  state_.nodes_.AddHeld(node, state_.shapes_[hold.shape], hold.placement.devices, -1);
+  saved_holds_.push_back(std::move(hold));
+  log_.push_back({.op = Op::kDropHold, .slot = node, .extra = position});
+  return absl::OkStatus();
+}
+
+absl::Status Transaction::SetNow(Time now) {
+  GPUSCHED_RETURN_IF_ERROR(CheckOpen());
+  if (now < state_.now_ || now > kMaxTime) {
+    return InvalidField(
+        "", "now", absl::StrCat(now),
+        absl::StrCat("time does not go backwards; use ", state_.now_, " to ", kMaxTime));
+  }
+  log_.push_back({.op = Op::kSetNow, .slot = 0});
+  saved_times_.push_back(state_.now_);
+  state_.now_ = now;
   return absl::OkStatus();
 }
 
@@ -226,8 +345,23 @@ void Transaction::Undo(const Entry& entry) {
       AddCapacity(slot, 1);
       break;
     case Op::kSetForeign:
-      state_.nodes_.SetForeign(slot, saved_[entry.extra]);
-      saved_.resize(entry.extra);
+      state_.nodes_.SetForeign(slot, saved_foreign_.back());
+      saved_foreign_.pop_back();
+      break;
+    case Op::kUpdateNode: {
+      const NodeSpec& before = saved_nodes_.back();
+      std::vector<std::uint32_t> models;
+      for (const DeviceSpec& device : before.devices) {
+        models.push_back(*state_.models_.Find(device.model));
+      }
+      AddCapacity(slot, -1);
+      state_.nodes_.Update(slot, before, models);
+      AddCapacity(slot, 1);
+      saved_nodes_.pop_back();
+      break;
+    }
+    case Op::kSetCordoned:
+      state_.nodes_.SetCordoned(slot, entry.extra != 0);
       break;
     case Op::kPlace: {
       const TaskRow& row = state_.tasks_[slot];
@@ -244,6 +378,31 @@ void Transaction::Undo(const Entry& entry) {
       state_.nodes_.Take(row.placement.node.slot, state_.shapes_[row.shape], row.placement.devices);
       break;
     }
+    case Op::kAddHold: {
+      const Hold hold = state_.holds_.Remove(entry.extra);
+      state_.nodes_.AddHeld(hold.placement.node.slot, state_.shapes_[hold.shape],
+                            hold.placement.devices, -1);
+      break;
+    }
+    case Op::kDropHold: {
+      Hold& hold = saved_holds_.back();
+      state_.nodes_.AddHeld(hold.placement.node.slot, state_.shapes_[hold.shape],
+                            hold.placement.devices, 1);
+      state_.holds_.Insert(entry.extra, std::move(hold));
+      saved_holds_.pop_back();
+      break;
+    }
+    case Op::kSetNow:
+      state_.now_ = saved_times_.back();
+      saved_times_.pop_back();
+      break;
+    case Op::kAddJob:
+    case Op::kRemoveJob:
+    case Op::kSetHeader:
+    case Op::kSetTask:
+    case Op::kSetJob:
+      UndoJob(entry);
+      break;
   }
 }
 
@@ -253,6 +412,7 @@ void Transaction::Commit() {
   for (const Entry& entry : log_) {
     if (entry.op == Op::kRemoveNode) state_.nodes_.Recycle(entry.slot);
     if (entry.op == Op::kRelease) state_.tasks_.Recycle(entry.slot);
+    if (entry.op == Op::kRemoveJob) state_.jobs_.Recycle(entry.slot);
   }
   log_.clear();
   Close();

@@ -28,7 +28,15 @@ TEST(Verdict, ReasonNamesAreStable) {
   EXPECT_EQ(ReasonName(Reason::kFilteredByUser), "FilteredByUser");
   EXPECT_EQ(ReasonName(Reason::kNoNodes), "NoNodes");
   EXPECT_EQ(ReasonName(Reason::kInsufficientGpuMemory), "InsufficientGpuMemory");
-  EXPECT_EQ(static_cast<std::size_t>(Reason::kInsufficientGpuMemory) + 1, kReasons);
+  EXPECT_EQ(ReasonName(Reason::kCordoned), "Cordoned");
+  EXPECT_EQ(ReasonName(Reason::kTooManyTasksOnNode), "TooManyTasksOnNode");
+  EXPECT_EQ(ReasonName(Reason::kAffinity), "Affinity");
+  EXPECT_EQ(ReasonName(Reason::kAntiAffinity), "AntiAffinity");
+  EXPECT_EQ(ReasonName(Reason::kGangDoesNotFit), "GangDoesNotFit");
+  EXPECT_EQ(ReasonName(Reason::kBehindInPool), "BehindInPool");
+  EXPECT_EQ(ReasonName(Reason::kJobGroupIncomplete), "JobGroupIncomplete");
+  EXPECT_EQ(ReasonName(Reason::kBeingReleased), "BeingReleased");
+  EXPECT_EQ(static_cast<std::size_t>(Reason::kBeingReleased) + 1, kReasons);
 }
 
 }  // namespace

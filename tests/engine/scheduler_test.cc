@@ -217,7 +217,7 @@ TEST(Scheduler, RefusalsAgreeWithANaiveAccount) {
       ++refusals;
       std::array<std::uint32_t, kReasons> counts{};
       bool all_never = true;
-      std::tuple<int, double> nearest{100, 0};
+      std::tuple<int, double, bool> nearest{100, 0, false};
       NodeId nearest_node;
       for (const std::uint32_t slot : cluster.state.nodes().order()) {
         const NodeView node = cluster.state.node(slot);
@@ -230,15 +230,17 @@ TEST(Scheduler, RefusalsAgreeWithANaiveAccount) {
           if (answer.verdict.ok()) continue;
           ++failing;
           ++counts[static_cast<std::size_t>(answer.verdict.reason)];
-          never = never || answer.verdict.outcome == Outcome::kNever;
           const double lack = answer.need == 0 ? 1
                                                : static_cast<double>(answer.need - answer.have) /
                                                      static_cast<double>(answer.need);
-          share = std::max(share, lack);
+          // What no event can mend outweighs what one can.
+          const bool for_ever = answer.verdict.outcome == Outcome::kNever;
+          share = for_ever && !never ? lack : for_ever == never ? std::max(share, lack) : share;
+          never = never || for_ever;
         }
         all_never = all_never && never;
-        if (std::tuple(failing, share) < nearest) {
-          nearest = {failing, share};
+        if (std::tuple(failing, share, never) < nearest) {
+          nearest = {failing, share, never};
           nearest_node = node.id();
         }
       }

@@ -21,15 +21,15 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
 
 
-def test_python_block_places_four_of_five_jobs() -> None:
+def test_python_block_places_one_gang_and_says_why_the_other_waits() -> None:
     (source,) = blocks("python")
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         exec(compile(source, "README.md", "exec"), {})
     lines = out.getvalue().splitlines()
-    assert [line.split()[0] for line in lines] == ["a", "b", "c", "d", "e"]
-    assert all(line.split()[1] in ("n1", "n2") for line in lines[:4])
-    assert lines[4].startswith("e waits: 0 of 2 nodes take it: 2 NoDeviceWithRoom")
+    assert [line.split()[0] for line in lines[:3]] == [f"train/worker/{i}" for i in range(3)]
+    assert all(line.split()[2] in ("n1", "n2") for line in lines[:3])
+    assert lines[3].startswith("job 'tune' waits: GangDoesNotFit: 1 of 2 tasks")
 
 
 def test_fill_command_writes_what_it_names(tmp_path: Path) -> None:

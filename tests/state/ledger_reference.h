@@ -53,6 +53,14 @@ class LedgerReference {
     for (const auto& [name, task] : tasks) sum += On(task, node, device) ? task.shape.gpu_milli : 0;
     return sum;
   }
+  // Also where it is not tracked.
+  std::int64_t DeviceMemUsed(const std::string& node, std::size_t device) const {
+    std::int64_t sum = 0;
+    for (const auto& [name, task] : tasks) {
+      sum += On(task, node, device) ? task.shape.gpu_mem_mib : 0;
+    }
+    return sum;
+  }
 
   std::int64_t CpuFree(const std::string& name) const {
     const Node& node = nodes.at(name);
@@ -71,11 +79,7 @@ class LedgerReference {
   std::optional<std::int64_t> DeviceMemFree(const std::string& name, std::size_t device) const {
     const auto capacity = nodes.at(name).spec.devices[device].gpu_mem_mib;
     if (!capacity) return std::nullopt;
-    std::int64_t used = 0;
-    for (const auto& [unused, task] : tasks) {
-      used += On(task, name, device) ? task.shape.gpu_mem_mib : 0;
-    }
-    return Left(*capacity, used, 0);
+    return Left(*capacity, DeviceMemUsed(name, device), 0);
   }
 
   bool FitsOn(const ShapeSpec& shape, const std::string& name, DeviceMask devices) const {
@@ -143,6 +147,7 @@ inline void ExpectSame(const ClusterState& state, const LedgerReference& referen
       ASSERT_EQ(state.models().name(device.model), spec.model);
       ASSERT_EQ(ledger.mem_tracked, spec.gpu_mem_mib.has_value());
       ASSERT_EQ(ledger.used.gpu_milli, reference.MilliUsed(name, i));
+      ASSERT_EQ(ledger.used.mem_mib, reference.DeviceMemUsed(name, i));
       ASSERT_EQ(device.gpu_milli, reference.MilliFree(name, i));
       const auto memory = reference.DeviceMemFree(name, i);
       ASSERT_EQ(device.mem_mib, memory.value_or(DeviceFree::kUntracked));

@@ -16,6 +16,11 @@ class DeviceMask {
   constexpr DeviceMask() = default;
   explicit constexpr DeviceMask(std::uint64_t bits) : bits_(bits) {}
 
+  // Devices 0 to count - 1.
+  static constexpr DeviceMask FirstOf(int count) {
+    return DeviceMask(count >= kMaxDevicesPerNode ? ~std::uint64_t{0}
+                                                  : (std::uint64_t{1} << count) - 1);
+  }
   static constexpr DeviceMask Of(int device) { return DeviceMask(std::uint64_t{1} << device); }
 
   constexpr bool empty() const { return bits_ == 0; }

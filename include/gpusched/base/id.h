@@ -25,6 +25,7 @@ struct Id {
 
 using NodeId = Id<struct NodeTag>;
 using TaskId = Id<struct TaskTag>;
+using JobId = Id<struct JobTag>;
 // Shapes are interned for the life of a state, so their generation is always 0.
 using ShapeId = Id<struct ShapeTag>;
 

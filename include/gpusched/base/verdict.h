@@ -21,9 +21,17 @@ enum class Reason : std::uint16_t {
   kFilteredByUser,         // a filter that is not built in refused
   kNoNodes,                // the cluster is empty
   kInsufficientGpuMemory,  // devices have the asked share free, but not enough of them the memory
+  kCordoned,               // nothing new comes to this node
+  kTooManyTasksOnNode,     // the group's limit of tasks per node is reached
+  kAffinity,               // no task of a job with the wanted label is here
+  kAntiAffinity,           // a task of a job with the unwanted label is here
+  kGangDoesNotFit,         // some of the tasks fit, but not all that must start together
+  kBehindInPool,           // an older job waits for the same GPU models, and order is strict
+  kJobGroupIncomplete,     // not all jobs that start together have been submitted
+  kBeingReleased,          // its tasks are being evicted; it is placed anew when they are gone
 };
 
-inline constexpr std::size_t kReasons = 9;
+inline constexpr std::size_t kReasons = 17;
 
 // The stable text of a code: "InsufficientCpu", …
 constexpr std::string_view ReasonName(Reason reason) {
@@ -35,7 +43,15 @@ constexpr std::string_view ReasonName(Reason reason) {
                                                              "TooFewWholeDevices",
                                                              "FilteredByUser",
                                                              "NoNodes",
-                                                             "InsufficientGpuMemory"};
+                                                             "InsufficientGpuMemory",
+                                                             "Cordoned",
+                                                             "TooManyTasksOnNode",
+                                                             "Affinity",
+                                                             "AntiAffinity",
+                                                             "GangDoesNotFit",
+                                                             "BehindInPool",
+                                                             "JobGroupIncomplete",
+                                                             "BeingReleased"};
   return kNames[static_cast<std::size_t>(reason)];
 }
 

@@ -27,7 +27,8 @@ struct Refusal {
   // kNever only if every node says so: no release will help, only another cluster or request.
   Outcome outcome = Outcome::kWait;
   // The node that came nearest: it fails on the fewest filters, then by the smallest share of what
-  // is needed, then it comes first in node order. Its shortfall is the dominant reason.
+  // is needed, then it is one that could take the task when empty, then it comes first in node
+  // order. Its shortfall is the dominant reason.
   NodeId nearest;
   Shortfall shortfall;
 

@@ -5,9 +5,12 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/status/status.h"
 #include "gpusched/decision/refusal.h"
 #include "gpusched/export.h"
-#include "gpusched/state/cluster_state.h"
+#include "gpusched/policy/concepts.h"
+#include "gpusched/policy/filter/fit_filters.h"
+#include "gpusched/state/state_view.h"
 
 namespace gpusched {
 
@@ -31,7 +34,30 @@ class GPUSCHED_EXPORT RefusalBuilder {
   bool never_ = false;
   Shortfall worst_;
   std::uint32_t nearest_failing_ = 0;
+  bool nearest_never_ = false;
 };
+
+// Gathers a Refusal over all nodes; `more(node, add)` adds the answers of filters beyond the
+// built-in ones. O(nodes × devices).
+template <class More>
+Refusal ExplainNodes(const StateView& view, const Shape& shape, const More& more) {
+  RefusalBuilder builder;
+  for (const std::uint32_t slot : view.node_order()) {
+    const NodeView node = view.node(slot);
+    builder.BeginNode(node.id());
+    const auto add = [&](const Shortfall& shortfall) { builder.Add(shortfall); };
+    FitFilters().ForEach(node, shape, add);
+    more(node, add);
+  }
+  return builder.Finish();
+}
+
+// The error of a policy that left its declared range.
+GPUSCHED_EXPORT absl::Status ScoreOutOfRange(const ClusterState& state, std::uint32_t node_slot,
+                                             Score score, ScoreRange range);
+
+// What is lacking, e.g. "4000 cpu_milli asked, 1500 free"; empty if there is nothing to say.
+GPUSCHED_EXPORT std::string ShortfallText(Reason reason, std::int64_t need, std::int64_t have);
 
 // One line for people, e.g. "0 of 12 nodes take it: 8 NoDeviceWithRoom, 4 InsufficientCpu; nearest
 // is 'n3': 500 gpu_milli of one device asked, 320 free".

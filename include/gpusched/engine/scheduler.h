@@ -10,8 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "gpusched/decision/decision.h"
-#include "gpusched/engine/explain.h"
-#include "gpusched/engine/scan.h"
+#include "gpusched/engine/placer.h"
 #include "gpusched/export.h"
 #include "gpusched/policy/erased/any_score.h"
 #include "gpusched/policy/filter/fit_filters.h"
@@ -24,10 +23,6 @@ namespace gpusched {
 // that has none.
 GPUSCHED_EXPORT absl::Status CheckAskable(const ClusterState& state, ShapeId shape);
 
-// The error of a policy that left its declared range.
-GPUSCHED_EXPORT absl::Status ScoreOutOfRange(const ClusterState& state, const SearchResult& result,
-                                             ScoreRange range);
-
 // One state, one score, and filters beyond the built-in fit (which always holds). With concrete
 // types no call is indirect; Scheduler below is the run-time form. Thread-compatible. The state
 // must outlive it.
@@ -35,7 +30,7 @@ template <PlacementScore P = AnyScore, class ExtraFilters = Filters<>>
 class BasicScheduler {
  public:
   BasicScheduler(ClusterState& state, P score, ExtraFilters filters = ExtraFilters())
-      : state_(state), score_(std::move(score)), filters_(std::move(filters)) {}
+      : state_(state), placer_(std::move(score), std::move(filters)) {}
 
   const ClusterState& state() const { return state_; }
   // How many decisions were committed, or refused by Place; a policy that draws at random reads it.
@@ -46,27 +41,21 @@ class BasicScheduler {
   // (a score outside its declared range).
   absl::StatusOr<Decision> Decide(ShapeId shape) {
     if (absl::Status status = CheckAskable(state_, shape); !status.ok()) return status;
-    if (const std::string_view problem = ProblemOf(score_); !problem.empty()) {
-      return absl::InvalidArgumentError(std::string(problem));
-    }
     const StateView view(state_);
     const Shape& request = view.shape(shape);
-    const SearchResult best = scan_.Find(view, request, sequence_, filters_, score_);
+    const absl::StatusOr<SearchResult> best = placer_.Find(state_, request, sequence_, JobFilter());
+    if (!best.ok()) return best.status();
     Decision decision{.shape = shape, .placement = {}, .refusal = {}};
-    if (!best.found) {
-      decision.refusal = ExplainAll(view, request);
+    if (!best->found) {
+      decision.refusal = placer_.Explain(view, request, JobFilter());
       decision.kind =
           decision.refusal.outcome == Outcome::kNever ? DecisionKind::kReject : DecisionKind::kWait;
       return decision;
     }
-    const ScoreRange range = score_.range();
-    if (best.score < range.lo || best.score > range.hi) {
-      return ScoreOutOfRange(state_, best, range);
-    }
     decision.kind = DecisionKind::kPlace;
-    decision.placement = {.node = view.nodes().id(best.candidate.slot),
-                          .devices = best.candidate.devices};
-    decision.score = best.score;
+    decision.placement = {.node = view.nodes().id(best->candidate.slot),
+                          .devices = best->candidate.devices};
+    decision.score = best->score;
     return decision;
   }
 
@@ -109,22 +98,8 @@ class BasicScheduler {
   }
 
  private:
-  Refusal ExplainAll(const StateView& view, const Shape& shape) const {
-    RefusalBuilder builder;
-    for (const std::uint32_t slot : view.node_order()) {
-      const NodeView node = view.node(slot);
-      builder.BeginNode(node.id());
-      const auto add = [&](const Shortfall& shortfall) { builder.Add(shortfall); };
-      FitFilters().ForEach(node, shape, add);
-      filters_.ForEach(node, shape, add);
-    }
-    return builder.Finish();
-  }
-
   ClusterState& state_;
-  P score_;
-  ExtraFilters filters_;
-  PlainScan scan_;
+  BasicPlacer<P, ExtraFilters> placer_;
   std::uint64_t sequence_ = 0;
 };
 

@@ -18,6 +18,8 @@ struct DeviceSpec {
   std::int64_t gpu_milli = kMilli;
   // Absent: memory is not tracked and holds nobody back. 0 is a device without memory.
   std::optional<std::int64_t> gpu_mem_mib;
+
+  friend bool operator==(const DeviceSpec&, const DeviceSpec&) = default;
 };
 
 // A node with its capacity. Checked by Validate (spec/validate.h) where it enters a state:
@@ -27,6 +29,8 @@ struct NodeSpec {
   std::int64_t cpu_milli = 0;
   std::int64_t mem_mib = 0;
   std::vector<DeviceSpec> devices;
+
+  friend bool operator==(const NodeSpec&, const NodeSpec&) = default;
 };
 
 // What others than this library use on a node: daemons, another scheduler. Absent entries are 0.
@@ -34,6 +38,8 @@ struct ForeignUsage {
   std::int64_t cpu_milli = 0;
   std::int64_t mem_mib = 0;
   std::vector<std::int64_t> device_milli;  // by device index; at most as many as there are devices
+
+  friend bool operator==(const ForeignUsage&, const ForeignUsage&) = default;
 };
 
 }  // namespace gpusched

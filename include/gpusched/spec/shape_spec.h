@@ -19,6 +19,8 @@ struct ShapeSpec {
   std::int64_t gpu_mem_mib = 0;  // on each of the devices; 0 claims none
   // The models that will do, in any order; empty: any.
   std::vector<std::string> models;
+
+  friend bool operator==(const ShapeSpec&, const ShapeSpec&) = default;
 };
 
 }  // namespace gpusched

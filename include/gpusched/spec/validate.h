@@ -19,6 +19,10 @@ namespace gpusched {
 GPUSCHED_EXPORT absl::Status Validate(const NodeSpec& node, const ModelCatalog& catalog);
 GPUSCHED_EXPORT absl::Status Validate(const ShapeSpec& shape, const ModelCatalog& catalog);
 
+// The same for a shape inside something larger, which `where` names in messages.
+GPUSCHED_EXPORT absl::Status Validate(const ShapeSpec& shape, const ModelCatalog& catalog,
+                                      std::string_view where);
+
 // What a number of GPUs means for a shape: `count` devices with `milli` of each.
 struct GpuAsk {
   std::int64_t count = 0;

@@ -1,4 +1,4 @@
-// ClusterState: the one ledger: nodes, devices, shapes and running tasks.
+// ClusterState: the one ledger: nodes, devices, shapes, jobs, placed tasks, holds and the time.
 #ifndef GPUSCHED_STATE_CLUSTER_STATE_H_
 #define GPUSCHED_STATE_CLUSTER_STATE_H_
 
@@ -9,9 +9,12 @@
 #include "absl/status/statusor.h"
 #include "gpusched/base/id.h"
 #include "gpusched/base/resources.h"
+#include "gpusched/base/time.h"
 #include "gpusched/export.h"
 #include "gpusched/spec/gpu_model.h"
 #include "gpusched/spec/shape_spec.h"
+#include "gpusched/state/hold_table.h"
+#include "gpusched/state/job_table.h"
 #include "gpusched/state/model_table.h"
 #include "gpusched/state/name_table.h"
 #include "gpusched/state/node_table.h"
@@ -27,12 +30,21 @@ namespace gpusched {
 class GPUSCHED_EXPORT ClusterState {
  public:
   explicit ClusterState(ModelCatalog catalog = {}) : catalog_(std::move(catalog)) {}
+  ClusterState(ClusterState&&) = default;
+  ClusterState& operator=(ClusterState&&) = default;
+
+  // A copy of everything, for trying things out; kFailedPrecondition while a transaction is open.
+  absl::StatusOr<ClusterState> Fork() const;
 
   const ModelCatalog& catalog() const { return catalog_; }
   const NodeTable& nodes() const { return nodes_; }
   const ShapeTable& shapes() const { return shapes_; }
   const TaskTable& tasks() const { return tasks_; }
   const ModelTable& models() const { return models_; }
+  const JobTable& jobs() const { return jobs_; }
+  const HoldTable& holds() const { return holds_; }
+  // The latest time that was told.
+  Time now() const { return now_; }
 
   std::size_t node_count() const { return nodes_.order().size(); }
   NodeView node(std::uint32_t slot) const { return {nodes_, slot}; }
@@ -41,9 +53,14 @@ class GPUSCHED_EXPORT ClusterState {
 
   std::optional<NodeId> FindNode(std::string_view name) const;
   std::optional<TaskId> FindTask(std::string_view name) const;
+  std::optional<JobId> FindJob(std::string_view name) const;
   // Names stay readable for handles of things that have gone, until their slot is reused.
   std::string_view node_name(NodeId id) const { return node_names_.name(id.slot); }
   std::string_view task_name(TaskId id) const { return task_names_.name(id.slot); }
+
+  // What was said of a live node: its capacity, and what others use there by listed device.
+  NodeSpec NodeSpecOf(NodeId node) const;
+  ForeignUsage ForeignOf(NodeId node) const;
 
   // OK if a task of this name may start now; else kInvalidArgument (empty) or kAlreadyExists.
   absl::Status CheckNewTask(std::string_view name) const;
@@ -55,6 +72,7 @@ class GPUSCHED_EXPORT ClusterState {
 
  private:
   friend class Transaction;
+  ClusterState(const ClusterState&) = default;
 
   ModelCatalog catalog_;
   ModelTable models_;
@@ -63,6 +81,10 @@ class GPUSCHED_EXPORT ClusterState {
   ShapeTable shapes_;
   TaskTable tasks_;
   NameTable task_names_;
+  JobTable jobs_;
+  NameTable job_names_;
+  HoldTable holds_;
+  Time now_ = 0;
   Resources capacity_;
   bool transaction_open_ = false;
 };

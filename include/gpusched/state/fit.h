@@ -28,9 +28,10 @@ inline DeviceMask FittingDevices(const NodeView& node, const Shape& shape) {
   return fitting;
 }
 
-// Whether the node can take the task on some devices. A sum of free parts of several devices is no
-// device with room.
+// Whether the task may come to the node, on some devices: it is not cordoned, and has room. A sum
+// of free parts of several devices is no device with room.
 inline bool Fits(const NodeView& node, const Shape& shape) {
+  if (node.cordoned()) return false;
   if (node.cpu_free() < shape.cpu_milli || node.mem_free() < shape.mem_mib) return false;
   if (!shape.asks_gpu()) return true;
   if ((node.models() & shape.models) == 0) return false;
@@ -41,7 +42,7 @@ inline bool Fits(const NodeView& node, const Shape& shape) {
   return false;
 }
 
-// Whether the node can take the task on exactly these devices.
+// Whether the node has room for the task on exactly these devices, cordoned or not.
 inline bool FitsOn(const NodeView& node, const Shape& shape, DeviceMask devices) {
   if (node.cpu_free() < shape.cpu_milli || node.mem_free() < shape.mem_mib) return false;
   if (devices.size() != shape.gpu_count) return false;

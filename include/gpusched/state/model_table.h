@@ -39,7 +39,10 @@ class ModelTable {
   void Truncate(std::uint32_t size) { names_.resize(size); }
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(names_.size()); }
-  std::string_view name(std::uint32_t index) const { return names_[index]; }
+  // Empty for an index that was not given out.
+  std::string_view name(std::uint32_t index) const {
+    return index < names_.size() ? std::string_view(names_[index]) : std::string_view();
+  }
 
  private:
   std::vector<std::string> names_;

@@ -18,8 +18,14 @@ class NameTable {
   NameTable() = default;
   NameTable(NameTable&&) = default;
   NameTable& operator=(NameTable&&) = default;
-  // The index points into the names, so a copy would have to be rebuilt; nobody needs one yet.
-  NameTable(const NameTable&) = delete;
+  // The index points into the names, so a copy gets its own.
+  NameTable(const NameTable& other) : names_(other.names_) {
+    slots_.reserve(other.slots_.size());
+    for (std::uint32_t slot = 0; slot < names_.size(); ++slot) {
+      const auto it = other.slots_.find(std::string_view(other.names_[slot]));
+      if (it != other.slots_.end() && it->second == slot) Rebind(slot);
+    }
+  }
   NameTable& operator=(const NameTable&) = delete;
 
   std::optional<std::uint32_t> Find(std::string_view name) const {

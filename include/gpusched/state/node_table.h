@@ -26,7 +26,8 @@ struct DeviceAmounts {
   friend bool operator==(const DeviceAmounts&, const DeviceAmounts&) = default;
 };
 
-// The ledger of one device. Memory that the owner did not state is untracked: it holds nobody back.
+// The ledger of one device. Memory that the owner did not state is untracked: what is asked of it
+// is counted, but holds nobody back.
 struct DeviceLedger {
   DeviceAmounts capacity, used, held, foreign;
   bool mem_tracked = false;
@@ -72,6 +73,10 @@ class GPUSCHED_EXPORT NodeTable {
   // Devices with all of a whole device free.
   std::uint32_t whole_free(std::uint32_t slot) const { return hot_[slot].whole_free; }
   ModelMask models(std::uint32_t slot) const { return hot_[slot].models; }
+  // Devices that the owner has described; those beyond are lost, and listed while a task is on one.
+  std::uint32_t declared_devices(std::uint32_t slot) const { return hot_[slot].declared; }
+  // Nothing new may come here.
+  bool cordoned(std::uint32_t slot) const { return hot_[slot].cordoned; }
   std::uint32_t tasks(std::uint32_t slot, TaskKind kind) const {
     return tasks_[slot][static_cast<std::size_t>(kind)];
   }
@@ -88,16 +93,30 @@ class GPUSCHED_EXPORT NodeTable {
   void Take(std::uint32_t slot, const Shape& shape, DeviceMask devices);
   void Give(std::uint32_t slot, const Shape& shape, DeviceMask devices);
   void SetForeign(std::uint32_t slot, const ForeignUsage& usage);
+  // Replaces the capacity by what the spec says (its name is not read).
+  void Update(std::uint32_t slot, const NodeSpec& spec, std::span<const std::uint32_t> models);
+  void SetCordoned(std::uint32_t slot, bool cordoned) { hot_[slot].cordoned = cordoned; }
+  // Moves what a task of this shape would take in (sign 1) or out of (−1) the held columns.
+  void AddHeld(std::uint32_t slot, const Shape& shape, DeviceMask devices, std::int64_t sign);
 
  private:
   struct Hot {
     ModelMask models = 0;
     std::uint32_t first_device = 0;
-    std::uint16_t device_count = 0;
+    std::uint16_t device_count = 0;  // listed: declared ones, and lost ones with a task
+    std::uint16_t declared = 0;
+    std::uint16_t rows = 0;  // set aside in the device columns
     std::uint16_t whole_free = 0;
+    bool cordoned = false;
   };
 
-  void AddUsed(std::uint32_t slot, const Shape& shape, DeviceMask devices, std::int64_t sign);
+  void SetCapacity(std::uint32_t slot, const NodeSpec& spec, std::span<const std::uint32_t> models);
+  // Makes sure that there are rows for this many devices, moving the node's rows if need be.
+  void ReserveDevices(std::uint32_t slot, std::size_t devices);
+  // Lists lost devices while a task or hold is on them.
+  void ListDevices(std::uint32_t slot, DeviceMask touched);
+  void AddTo(Resources& sum, DeviceAmounts DeviceLedger::*column, std::uint32_t slot,
+             const Shape& shape, DeviceMask devices, std::int64_t sign);
   void RefreshDevice(std::uint32_t slot, std::uint32_t device);
   void RefreshNode(std::uint32_t slot);
 

@@ -25,12 +25,19 @@ class NodeView {
   std::int64_t gpu_free_milli() const { return table_->free(slot_)[ResourceKind::kGpuMilli]; }
   const Resources& capacity() const { return table_->capacity(slot_); }
 
-  std::span<const DeviceFree> devices() const { return table_->device_free(slot_); }
-  std::span<const DeviceLedger> device_ledgers() const { return table_->devices(slot_); }
+  // Those that the node has; lost ones on which a task still runs are not offered to anybody.
+  std::span<const DeviceFree> devices() const {
+    return table_->device_free(slot_).first(table_->declared_devices(slot_));
+  }
+  std::span<const DeviceLedger> device_ledgers() const {
+    return table_->devices(slot_).first(table_->declared_devices(slot_));
+  }
   // Devices with all of a whole device free.
   std::uint32_t whole_free() const { return table_->whole_free(slot_); }
   // The models of its devices.
   ModelMask models() const { return table_->models(slot_); }
+  // Nothing new may come here.
+  bool cordoned() const { return table_->cordoned(slot_); }
   // How many of our tasks of a kind run here.
   std::uint32_t tasks(TaskKind kind) const { return table_->tasks(slot_, kind); }
 

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "gpusched/base/id.h"
+#include "gpusched/base/time.h"
 #include "gpusched/decision/placement.h"
 #include "gpusched/export.h"
 #include "gpusched/spec/node_spec.h"
@@ -36,21 +37,68 @@ class GPUSCHED_EXPORT Transaction {
   // kAlreadyExists, kResourceExhausted (65th model, or cluster sums beyond 62 bits).
   absl::StatusOr<NodeId> AddNode(const NodeSpec& spec);
 
-  // Removes a node without tasks. Errors: kNotFound for a stale handle, kFailedPrecondition while
-  // tasks run on it.
+  // Removes a node without tasks or holds. Errors: kNotFound for a stale handle,
+  // kFailedPrecondition while something is on it.
   absl::Status RemoveNode(NodeId node);
 
   // Says what others use on a node, replacing what was said before. It may exceed what is there:
   // then nothing is free. Errors: kNotFound, kInvalidArgument.
   absl::Status SetForeign(NodeId node, const ForeignUsage& usage);
 
+  // Says what a node has now; it may be less than what is used on it, then nothing is free. Errors:
+  // kNotFound, kInvalidArgument, kResourceExhausted as in AddNode; kFailedPrecondition for another
+  // name, or another model of a device that somebody uses.
+  absl::Status UpdateNode(NodeId node, const NodeSpec& spec);
+
+  // Keeps new tasks off a node, or lets them in again. Errors: kNotFound.
+  absl::Status SetCordoned(NodeId node, bool cordoned);
+
+  // See ClusterState::Intern.
+  absl::StatusOr<ShapeId> Intern(const ShapeSpec& spec) { return state_.Intern(spec); }
+
   // Gives a task its resources. Errors: kInvalidArgument for an empty name or unknown shape,
   // kAlreadyExists for a running name, kNotFound for a stale node, kFailedPrecondition if it does
   // not fit there exactly.
-  absl::StatusOr<TaskId> Place(std::string_view task, ShapeId shape, const Placement& placement);
+  absl::StatusOr<TaskId> Place(std::string_view task, ShapeId shape, const Placement& placement,
+                               const TaskOwner& owner = {});
+
+  // Takes a task in as it runs there, whatever is free. Errors as in Place, but for the fit.
+  absl::StatusOr<TaskId> Adopt(std::string_view task, ShapeId shape, const Placement& placement,
+                               const TaskOwner& owner = {});
 
   // Takes a task's resources back. Errors: kNotFound for a handle that is stale: released before.
   absl::Status Release(TaskId task);
+
+  // Keeps capacity for an owner. Errors: kInvalidArgument for an empty name or unknown shape,
+  // kAlreadyExists, kNotFound for a stale node, kFailedPrecondition if as much is not free (and
+  // must be).
+  absl::Status AddHold(Hold hold, bool must_fit = true);
+  // `position` is that in the list of holds. Errors: kNotFound.
+  absl::Status DropHold(std::size_t position);
+
+  // Takes a job in on its first alternative, all of its tasks pending. Errors: kAlreadyExists,
+  // kResourceExhausted for a 65th model name; the spec has been validated.
+  absl::StatusOr<JobId> AddJob(const JobSpec& spec, Time submit_time);
+  // Takes a job in as it stood, all of its tasks without a row in the ledger yet. `tasks` is by
+  // group of the alternative. Errors: as in AddJob; kInvalidArgument if the parts do not go
+  // together.
+  absl::StatusOr<JobId> RestoreJob(const JobSpec& spec, Time submit_time, std::uint32_t alternative,
+                                   std::int64_t first_attempt, const JobHeader& header,
+                                   std::vector<std::vector<TaskState>> tasks);
+  // The job holds nothing (any more). Errors of this and the next three: kNotFound.
+  absl::Status RemoveJob(JobId job);
+  absl::Status SetHeader(JobId job, const JobHeader& header);
+  absl::Status SetTask(JobId job, std::uint32_t group, std::uint32_t index, const TaskState& task);
+  // Puts a job on another alternative, of which nothing is placed; its attempts go on from those
+  // of the former one.
+  absl::Status SetAlternative(JobId job, std::uint32_t alternative);
+  // Puts another wish, valid and with the same alternatives and groups, in the place of the former.
+  // Errors also: kResourceExhausted for a 65th model name.
+  absl::Status SetSpec(JobId job, const JobSpec& spec);
+  absl::Status SetParked(JobId job, std::vector<ParkedTask> parked);
+
+  // Errors: kInvalidArgument if it is before the state's time.
+  absl::Status SetNow(Time now);
 
   Mark mark() const { return log_.size(); }
   // Undoes everything after the mark, newest first.
@@ -59,21 +107,59 @@ class GPUSCHED_EXPORT Transaction {
   void Commit();
 
  private:
-  enum class Op : std::uint8_t { kAddNode, kRemoveNode, kSetForeign, kPlace, kRelease };
+  enum class Op : std::uint8_t {
+    kAddNode,
+    kRemoveNode,
+    kSetForeign,
+    kUpdateNode,
+    kSetCordoned,
+    kPlace,
+    kRelease,
+    kAddHold,
+    kDropHold,
+    kAddJob,
+    kRemoveJob,
+    kSetHeader,
+    kSetTask,
+    kSetJob,
+    kSetNow,
+  };
+  // `slot` is that of the node, task or job; `extra` a position (kRemoveNode: in the node order,
+  // kAddHold and kDropHold: in the list of holds), the former flag (kSetCordoned), or where what
+  // was there before is kept in one of the vectors below.
   struct Entry {
     Op op;
     std::uint32_t slot;
-    std::size_t extra = 0;  // kRemoveNode: its place in the node order; kSetForeign: see saved_
+    std::size_t extra = 0;
+  };
+  struct SavedTask {
+    std::uint32_t group, index;
+    TaskState task;
   };
 
   absl::Status CheckOpen() const;
+  absl::Status CheckNode(NodeId node) const;
+  absl::Status CheckJob(JobId job) const;
+  // Model indices of a node's devices, if with them the cluster's sums stay in range.
+  absl::StatusOr<std::vector<std::uint32_t>> CheckCapacity(const NodeSpec& spec,
+                                                           const Resources& others);
+  absl::StatusOr<TaskId> Take(std::string_view task, ShapeId shape, const Placement& placement,
+                              const TaskOwner& owner, bool must_fit);
+  void SaveJob(std::uint32_t slot);
+  void UndoJob(const Entry& entry);
   void Undo(const Entry& entry);
   void AddCapacity(std::uint32_t slot, std::int64_t sign);
   void Close();
 
   ClusterState& state_;
   std::vector<Entry> log_;
-  std::vector<ForeignUsage> saved_;
+  std::vector<ForeignUsage> saved_foreign_;
+  std::vector<NodeSpec> saved_nodes_;
+  std::vector<Hold> saved_holds_;
+  std::vector<SavedTask> saved_tasks_;
+  std::vector<JobHeader> saved_headers_;
+  std::vector<JobRow> saved_jobs_;
+  std::vector<Time> saved_times_;
   bool open_ = false;
 };
 

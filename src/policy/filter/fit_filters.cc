@@ -23,6 +23,11 @@ bool Allows(const Shape& shape, const DeviceFree& device) {
 
 }  // namespace
 
+Shortfall NotCordoned::operator()(const NodeView& node, const Shape&) const {
+  if (!node.cordoned()) return {};
+  return {.verdict = Verdict::Wait(Reason::kCordoned)};
+}
+
 Shortfall ModelAllowed::operator()(const NodeView& node, const Shape& shape) const {
   if (!shape.asks_gpu() || (node.models() & shape.models) != 0) return {};
   return {.verdict = Verdict::Never(Reason::kModelNotAllowed)};

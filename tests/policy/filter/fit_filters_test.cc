@@ -102,6 +102,16 @@ TEST_F(FitFiltersTest, WholeDevicesAreCounted) {
   EXPECT_TRUE(Says(Ask(EnoughDevices(), CpuTask(1)), Verdict::Ok(), 0, 0));
 }
 
+TEST_F(FitFiltersTest, ACordonedNodeIsSomethingToWaitFor) {
+  EXPECT_TRUE(Says(Ask(NotCordoned(), CpuTask(1)), Verdict::Ok(), 0, 0));
+  Transaction transaction(cluster.state);
+  ASSERT_TRUE(transaction.SetCordoned(id, true).ok());
+  EXPECT_TRUE(Says(Ask(NotCordoned(), CpuTask(1)), Verdict::Wait(Reason::kCordoned), 0, 0));
+  EXPECT_TRUE(Says(Ask(FitFilters(), CpuTask(9'000)), Verdict::Wait(Reason::kCordoned), 0, 0))
+      << "it is the first that is asked";
+  EXPECT_FALSE(Fits(cluster.node(id), cluster.ShapeOf(CpuTask(1))));
+}
+
 TEST(FitFilters, WholeDevicesMayLackOnlyTheirMemory) {
   TestCluster cluster;
   NodeSpec spec = GpuNode("n", 2, "T4");

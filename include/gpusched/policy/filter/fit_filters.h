@@ -13,6 +13,11 @@
 
 namespace gpusched {
 
+// A node that is not cordoned.
+struct GPUSCHED_EXPORT NotCordoned {
+  Shortfall operator()(const NodeView& node, const Shape& shape) const;
+};
+
 // A node with a device of a model that the task allows; any node for a task without GPU.
 struct GPUSCHED_EXPORT ModelAllowed {
   Shortfall operator()(const NodeView& node, const Shape& shape) const;
@@ -34,7 +39,7 @@ struct GPUSCHED_EXPORT EnoughDevices {
 };
 
 // All of the above, in the order in which refusals are counted.
-using FitFilters = Filters<ModelAllowed, EnoughCpu, EnoughMemory, EnoughDevices>;
+using FitFilters = Filters<NotCordoned, ModelAllowed, EnoughCpu, EnoughMemory, EnoughDevices>;
 
 }  // namespace gpusched
 

@@ -1,17 +1,13 @@
-// Cluster and Transaction as Python holds them, and what they refuse so that misuse from Python is
-// an exception and never undefined.
-#ifndef GPUSCHED_BINDINGS_STATE_H_
-#define GPUSCHED_BINDINGS_STATE_H_
+// Cluster as Python holds it, and what it refuses so that misuse from Python is an exception and
+// never undefined.
+#ifndef GPUSCHED_BINDINGS_CLUSTER_H_
+#define GPUSCHED_BINDINGS_CLUSTER_H_
 
 #include <pybind11/pybind11.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "gpusched/state/cluster_state.h"
 #include "gpusched/state/transaction.h"
@@ -21,6 +17,9 @@
 namespace gpusched::bindings {
 
 namespace py = pybind11;
+
+// A number that no other cluster or transaction of this process has.
+std::uint64_t NewSerial();
 
 // A state that Python, schedulers and transactions own together.
 class PyCluster {
@@ -78,48 +77,8 @@ class PyCluster {
   bool transaction_open_ = false;
 };
 
-// A point of one transaction. It carries its own number, because a position alone could come to
-// mean another point after a rollback.
-struct PyMark {
-  std::uint64_t transaction = 0;
-  std::uint64_t number = 0;
-};
-
-// `with cluster.transaction() as tx`: open from __enter__ to __exit__.
-class PyTransaction {
- public:
-  explicit PyTransaction(std::shared_ptr<PyCluster> cluster);
-  ~PyTransaction();
-  PyTransaction(const PyTransaction&) = delete;
-  PyTransaction& operator=(const PyTransaction&) = delete;
-
-  PyCluster& cluster() { return *cluster_; }
-
-  void Enter();
-  void Exit(bool commit);
-  PyMark Mark();
-  void RollbackTo(const PyMark& mark);
-  void Rollback();
-
-  template <class F>
-  void Step(F&& change) {
-    RaiseIfError(change(RequireOpen()));
-  }
-
- private:
-  Transaction& RequireOpen();
-  void End();
-
-  std::shared_ptr<PyCluster> cluster_;  // outlives the transaction below
-  std::optional<Transaction> transaction_;
-  std::uint64_t serial_;
-  bool entered_ = false;
-  std::uint64_t next_mark_ = 0;
-  std::vector<std::pair<std::uint64_t, Transaction::Mark>> marks_;  // those still valid
-};
-
-void BindState(py::module_& module);
+void BindCluster(py::module_& module);
 
 }  // namespace gpusched::bindings
 
-#endif  // GPUSCHED_BINDINGS_STATE_H_
+#endif  // GPUSCHED_BINDINGS_CLUSTER_H_

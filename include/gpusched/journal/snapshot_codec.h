@@ -1,0 +1,31 @@
+// The bytes of a StateSnapshot, by the rules of journal/bytes.h.
+#ifndef GPUSCHED_JOURNAL_SNAPSHOT_CODEC_H_
+#define GPUSCHED_JOURNAL_SNAPSHOT_CODEC_H_
+
+#include <cstddef>
+
+#include "gpusched/journal/codec.h"
+#include "gpusched/state/snapshot.h"
+
+namespace gpusched {
+
+template <>
+inline constexpr std::size_t kMembers<NodeSnapshot> = 4;
+template <>
+inline constexpr std::size_t kMembers<TaskSnapshot> = 6;
+template <>
+inline constexpr std::size_t kMembers<JobHeader> = 4;
+template <>
+inline constexpr std::size_t kMembers<ParkedTask> = 4;
+template <>
+inline constexpr std::size_t kMembers<JobSnapshot> = 7;
+template <>
+inline constexpr std::size_t kMembers<HoldSnapshot> = 6;
+template <>
+inline constexpr std::size_t kMembers<StateSnapshot> = 5;
+template <>
+inline constexpr std::size_t kEnumValues<TaskPhase> = kTaskPhases;
+
+}  // namespace gpusched
+
+#endif  // GPUSCHED_JOURNAL_SNAPSHOT_CODEC_H_
