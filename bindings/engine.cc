@@ -202,7 +202,7 @@ durable: each append waits for the disk.
 validate: every plan is checked by a PlanValidator, which shares no code with the engine; one that
     breaks a promise raises InternalError from decide. Memory grows with all tasks ever placed.
 
-Raises InvalidSpec, NotFound (policy), AlreadyExists (a journal that is not empty), or
+Raises InvalidSpec, NotFound (policy), AlreadyExists (a journal in which a record stands), or
 Unavailable.)")
       .def(
           "decide",
@@ -256,13 +256,38 @@ What a crash left of a last record is left out, and Restored.problem says so.
 policy: as given to the engine; the settings are in the journal.
 verify: decide each plan anew, and stop at one that comes out different. Else plans that were
     committed are taken as they stand.
-resume: go on appending to this file; what is cut or damaged at its end is removed from it. Else the
-    file stays as it is, and the engine has no journal.
+resume: go on appending to this file; what a crash cut off at its end is removed from it. Else the
+    file stays as it is, and the engine has no journal (see set_journal).
 durable: each append waits for the disk.
 
 Raises NotFound or Unavailable (file), InvalidSpec (no journal, or of another version), CorruptData
-(not even its beginning is whole), or, if it is to be resumed, PreconditionFailed: another engine has
-it, or whole records do not apply, which are not removed.)");
+(not even its beginning is whole; if a crash cut it there, nothing was promised yet, and Engine
+takes the file as a new journal), or, if it is to be resumed, PreconditionFailed: another engine has
+it, or its end is not just cut but damaged, or a whole record does not apply. Nothing is removed
+then.)")
+      .def("set_journal", &SetJournal, py::arg("path"), py::kw_only(), py::arg("durable") = false,
+           R"(Goes on in a new journal, which begins with the present state; None: in none.
+
+So a journal that has grown long is replaced, and an engine that was loaded, forked, or restored
+without resume gets one. The former file is closed and stays as it is. If this raises, the engine
+goes on with the former one.
+
+path: a file that does not exist, is empty, or whose first record a crash has cut.
+durable: each append waits for the disk.
+
+Raises InvalidSpec, AlreadyExists (a file that is not empty), PreconditionFailed (another engine, or
+this one, has it), NotFound, LimitExceeded or Unavailable.
+
+>>> import libgpusched as gs, tempfile
+>>> with tempfile.TemporaryDirectory() as folder:
+...     engine = gs.Engine(journal=f"{folder}/1")
+...     _ = engine.tick(now=60_000_000)
+...     engine.set_journal(f"{folder}/2")
+...     _ = engine.tick(now=90_000_000)
+...     [record.kind for record in gs.read_journal(f"{folder}/2")]
+...     gs.Engine.restore(f"{folder}/2", resume=False).engine.now
+['snapshot', 'event']
+90000000)");
   DefineEvents(engine);
   DefineReading(engine);
 }

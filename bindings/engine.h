@@ -25,7 +25,7 @@ class PyEngine {
   // Checks every plan from now on. Raises PreconditionFailed unless the engine is empty.
   void Validate();
 
-  // Appends to this journal from now on.
+  // Appends to this journal from now on; null: to none.
   void SetJournal(std::unique_ptr<Journal> journal, RecordWriter writer = {});
 
   // Raises PreconditionFailed while a policy is being asked: the state is in the middle of a trial.

@@ -2,6 +2,7 @@
 
 #include <pybind11/stl.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,16 +42,18 @@ std::vector<PyRecord> ReadJournal(const py::object& path) {
   return records;
 }
 
-// Records that are whole and do not apply are evidence: of another policy, if plans are verified,
-// or of a fault. Going on would remove them.
-void RequireAllApplied(const std::string& path, const std::string& bytes,
-                       const RestoreReport& report) {
-  const Recovered recovered = ValueOrRaise(Recover(bytes));
-  if (report.valid_bytes >= recovered.valid_bytes) return;
-  Raise(absl::FailedPreconditionError(
-      absl::StrCat("journal ", Quoted(path), ": ", report.problem,
-                   "; to go on from there would remove whole records, so restore with resume=False "
-                   "to see how far it carries, or without verify if the policy is another one")));
+// What is not simply cut is evidence: of damage, of another policy if plans are verified, or of a
+// fault. Going on would remove it, and the whole records behind it.
+void RequireAnEndToGoOnFrom(const std::string& path, const RestoreReport& report) {
+  if (report.end == JournalEnd::kWhole || report.end == JournalEnd::kCut) return;
+  Raise(absl::FailedPreconditionError(absl::StrCat(
+      "journal ", Quoted(path), ": ", report.problem,
+      "; to go on from there would remove whole records, so restore with resume=False and begin a "
+      "new journal with set_journal, or cut the file to ",
+      report.valid_bytes, " bytes yourself",
+      report.end == JournalEnd::kDoesNotApply
+          ? ", or restore without verify if the policy is another one"
+          : "")));
 }
 
 }  // namespace
@@ -62,21 +65,42 @@ PyRestored RestoreEngine(py::handle path, py::handle policy, bool verify, bool r
   if (durable && !resume) {
     Raise(InvalidField("restore", "durable", "True", "nothing is appended without resume"));
   }
-  const std::string bytes = ValueOrRaise(ReadFile(file));
+  // Locked before it is read: what another writer appends in between would be removed.
+  std::unique_ptr<FileJournal> journal;
+  std::string bytes;
+  if (resume) {
+    FileJournal::Opened opened = ValueOrRaise(FileJournal::Open(file, DurabilityOf(durable)));
+    journal = std::move(opened.journal);
+    bytes = std::move(opened.bytes);
+  } else {
+    bytes = ValueOrRaise(ReadFile(file));
+  }
   EnginePolicies policies = PoliciesOf(chosen);
   Restored restored = ValueOrRaise([&] {
     const py::gil_scoped_release unlocked;
     return Restore(bytes, std::move(policies), verify ? ReplayMode::kVerify : ReplayMode::kApply);
   }());
-  if (resume) RequireAllApplied(file, bytes, restored.report);
   PyRestored answer{.engine = std::make_shared<PyEngine>(std::move(restored.engine), chosen),
                     .report = std::move(restored.report)};
   if (resume) {
-    answer.engine->SetJournal(ValueOrRaise(FileJournal::OpenToAppend(
-                                  file, answer.report.valid_bytes, DurabilityOf(durable))),
-                              restored.writer);
+    RequireAnEndToGoOnFrom(file, answer.report);
+    RaiseIfError(journal->KeepFirst(answer.report.valid_bytes));
+    answer.engine->SetJournal(std::move(journal), restored.writer);
   }
   return answer;
+}
+
+void SetJournal(PyEngine& engine, py::handle path, bool durable) {
+  engine.engine();  // raises while it decides, and then no file is made
+  if (!path.is_none()) {
+    const std::string file = Path(path, "set_journal", "path");
+    engine.SetJournal(ValueOrRaise(FileJournal::Create(file, DurabilityOf(durable))));
+    return;
+  }
+  if (durable) {
+    Raise(InvalidField("set_journal", "durable", "True", "it is about a journal; name its file"));
+  }
+  engine.SetJournal(nullptr);
 }
 
 void BindJournal(py::module_& module) {

@@ -20,6 +20,9 @@ struct PyRestored {
 PyRestored RestoreEngine(py::handle path, py::handle policy, bool verify, bool resume,
                          bool durable);
 
+// Engine.set_journal.
+void SetJournal(PyEngine& engine, py::handle path, bool durable);
+
 void BindJournal(py::module_& module);
 
 }  // namespace gpusched::bindings

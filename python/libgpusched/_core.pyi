@@ -733,6 +733,7 @@ class Engine:
         resume: bool = True,
         durable: bool = False,
     ) -> Restored: ...
+    def set_journal(self, path: _Path | None, *, durable: bool = False) -> None: ...
 
 @final
 class Restored:

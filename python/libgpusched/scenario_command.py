@@ -6,6 +6,8 @@ import argparse
 import contextlib
 import json
 import os
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from libgpusched.errors import InvalidSpec
@@ -84,7 +86,7 @@ def run_command(arguments: argparse.Namespace) -> int:
             if asked
             else "the files hold no scenario"
         )
-    _check_output(arguments)
+    _check_output(arguments.json, suite.files)
     total = sum(runs_of(case) for case, _ in cases)
     results: list[Result] = []
     console = Console(stderr=True)
@@ -115,9 +117,9 @@ def run_command(arguments: argparse.Namespace) -> int:
     return 0 if all(result.passed for result in results) else 1
 
 
-def _check_output(arguments: argparse.Namespace) -> None:
-    """Refuses to write over a scenario."""
-    if arguments.json is None:
+def _check_output(output: str | None, files: Iterable[Path]) -> None:
+    """Refuses to write over what was read."""
+    if output is None:
         return
-    if os.path.realpath(arguments.json) in map(os.path.realpath, arguments.files):
-        raise InvalidSpec(f"--json: the file is {arguments.json!r}, a scenario; choose another")
+    if os.path.realpath(output) in map(os.path.realpath, files):
+        raise InvalidSpec(f"--json: the file is {output!r}, a scenario; choose another")

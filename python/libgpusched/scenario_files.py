@@ -30,7 +30,7 @@ class Suite:
     """What the given files and folders hold."""
 
     cases: list[tuple[Case, int]] = field(default_factory=list)  # with their number in their file
-    files: int = 0
+    files: list[Path] = field(default_factory=list)  # all that were read
     waiting: list[Waiting] = field(default_factory=list)
 
 
@@ -43,10 +43,10 @@ def read_suite(paths: Sequence[str]) -> Suite:
             if file.resolve() in seen:
                 continue
             seen.add(file.resolve())
+            suite.files.append(file)
             if file.name == WAITING_FILE:
                 suite.waiting += read_waiting(file)
                 continue
-            suite.files += 1
             suite.cases += [(case, number) for number, case in enumerate(read_file(file))]
     return suite
 

@@ -64,6 +64,9 @@ def run_case(case: Case, number: int, advance: Callable[[], None] = lambda: None
         for name, story in _other_stories(case, number):
             result.runs += 1
             advance()
+            if isinstance(story, Failure):
+                result.failures.append(story)
+                break
             if failure := compare(case, result.run.story, story, name):
                 result.failures.append(failure)
                 break
@@ -90,22 +93,30 @@ def _count(result: Result, run: Run, advance: Callable[[], None]) -> None:
     advance()
 
 
-def _other_stories(case: Case, number: int) -> Iterator[tuple[str, Sequence[Told]]]:
+def _other_stories(case: Case, number: int) -> Iterator[tuple[str, Sequence[Told] | Failure]]:
     for repetition in range(2, case.repeat + 1):
         yield f"run {repetition} of {case.repeat}", run_scenario(case.scenario).story
     if case.fresh_processes:
         yield from _fresh_stories(case, number)
 
 
-def _fresh_stories(case: Case, number: int) -> Iterator[tuple[str, Sequence[Told]]]:
-    def story(process: int) -> Sequence[Told]:
-        done = subprocess.run(
-            [sys.executable, "-m", __name__, case.tree.where.file, str(number)],
-            capture_output=True,
-            text=True,
-            timeout=_CHILD_SECONDS,
-            env=os.environ | {"PYTHONHASHSEED": str(process)},
-        )
+def _fresh_stories(case: Case, number: int) -> Iterator[tuple[str, Sequence[Told] | Failure]]:
+    def story(process: int) -> Sequence[Told] | Failure:
+        try:
+            done = subprocess.run(
+                [sys.executable, "-m", __name__, case.tree.where.file, str(number)],
+                capture_output=True,
+                text=True,
+                timeout=_CHILD_SECONDS,
+                env=os.environ | {"PYTHONHASHSEED": str(process)},
+            )
+        except subprocess.TimeoutExpired:
+            return Failure(
+                case.tree.mapping()["fresh_processes"].where,
+                f"each process ends within {_CHILD_SECONDS} s",
+                f"process {process} of {case.fresh_processes} still ran {case.title!r} after "
+                f"{_CHILD_SECONDS} s",
+            )
         if done.returncode != 0:
             return [Told(f"a process that ends with {done.returncode}: {done.stderr}", "")]
         return [Told(what, digest) for what, digest in json.loads(done.stdout)]

@@ -17,7 +17,7 @@ import yaml
 
 from libgpusched.errors import InvalidSpec
 
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s|m|h|d)")
+_DURATION = re.compile(r"([0-9]+)(?:\.([0-9]+))?(us|ms|s|m|h|d)")
 _UNITS = {
     "us": 1,
     "ms": 1_000,
@@ -26,6 +26,10 @@ _UNITS = {
     "h": 3_600_000_000,
     "d": 86_400_000_000,
 }
+# The engine's kMaxTime.
+MOST_TIME = 2**60
+# More than any cluster that is written by hand; aliases of aliases multiply.
+MOST_VALUES = 200_000
 
 
 class ScenarioError(InvalidSpec):
@@ -153,7 +157,25 @@ class Field:
         match = _DURATION.fullmatch(self.value) if isinstance(self.value, str) else None
         if match is None:
             self.wrong("use a number with its unit, like 250ms, 10s, 5m, 2h")
-        return round(float(match[1]) * _UNITS[match[2]])
+        # No numbers of thousands of digits: Python refuses to read them.
+        whole, part = match[1].lstrip("0"), (match[2] or "").rstrip("0")
+        if len(whole) > len(str(MOST_TIME)):
+            self._too_long()
+        if len(part) > len(str(_UNITS["d"])):
+            self._too_fine()
+        scale: int = 10 ** len(part)
+        time, rest = divmod(int(f"0{whole}{part}") * _UNITS[match[3]], scale)
+        if time > MOST_TIME or (time == MOST_TIME and rest):
+            self._too_long()
+        if rest:
+            self._too_fine()
+        return time
+
+    def _too_long(self) -> NoReturn:
+        self.wrong(f"use {MOST_TIME}us (2^60 microseconds) or less")
+
+    def _too_fine(self) -> NoReturn:
+        self.wrong("use a whole number of microseconds")
 
     def _where(self, key: str, line: int) -> Where:
         path = f"{self.where.path}.{key}" if self.where.path else key
@@ -173,8 +195,8 @@ def read_documents(text: str, file: str) -> list[Field]:
             while loader.check_node():
                 node = loader.get_node()
                 assert node is not None  # there is one more
-                value = _build(loader, node, file, ())
-                documents.append(Field(value, Where(file, _line(node))))
+                where = Where(file, _line(node))
+                documents.append(Field(_Builder(loader, where).build(node), where))
             return documents
         finally:
             loader.dispose()
@@ -212,28 +234,43 @@ _Loader.add_implicit_resolver(
 )
 
 
-def _build(loader: _Loader, node: yaml.Node, file: str, parents: tuple[yaml.Node, ...]) -> Any:
-    """The value of a node: maps and lists with their lines."""
-    if any(node is parent for parent in parents):
-        raise ScenarioError(f"{file}:{_line(node)}: an anchor stands inside itself")
-    inside = (*parents, node)
-    if isinstance(node, yaml.MappingNode):
-        result = YamlMap()
-        result.lines = {}
-        for key, value in _entries(node, file):
-            result[key.value] = _build(loader, value, file, inside)
-            result.lines[key.value] = _line(key)
-        return result
-    if isinstance(node, yaml.SequenceNode):
-        items = YamlList(_build(loader, item, file, inside) for item in node.value)
-        items.lines = [_line(item) for item in node.value]
-        return items
-    try:
-        value = loader.construct_object(node)
-        # PyYAML's has a sign, which shows in messages.
-        return math.nan if isinstance(value, float) and math.isnan(value) else value
-    except ValueError as error:
-        raise ScenarioError(f"{file}:{_line(node)}: {_shown(node.value)} is {error}") from None
+class _Builder:
+    """The value of a document: maps and lists with their lines. Aliases are written out."""
+
+    def __init__(self, loader: _Loader, document: Where) -> None:
+        self._loader = loader
+        self._document = document
+        self._values = 0
+
+    def build(self, node: yaml.Node, parents: tuple[yaml.Node, ...] = ()) -> Any:
+        """The value of a node."""
+        file = self._document.file
+        if any(node is parent for parent in parents):
+            raise ScenarioError(f"{file}:{_line(node)}: an anchor stands inside itself")
+        self._values += 1
+        if self._values > MOST_VALUES:
+            raise ScenarioError(
+                f"{self._document}: the document is more than {MOST_VALUES:,} values, with its "
+                "aliases written out; use fewer, or count and times"
+            )
+        inside = (*parents, node)
+        if isinstance(node, yaml.MappingNode):
+            result = YamlMap()
+            result.lines = {}
+            for key, value in _entries(node, file):
+                result[key.value] = self.build(value, inside)
+                result.lines[key.value] = _line(key)
+            return result
+        if isinstance(node, yaml.SequenceNode):
+            items = YamlList(self.build(item, inside) for item in node.value)
+            items.lines = [_line(item) for item in node.value]
+            return items
+        try:
+            value = self._loader.construct_object(node)
+            # PyYAML's has a sign, which shows in messages.
+            return math.nan if isinstance(value, float) and math.isnan(value) else value
+        except ValueError as error:
+            raise ScenarioError(f"{file}:{_line(node)}: {_shown(node.value)} is {error}") from None
 
 
 def _entries(node: yaml.MappingNode, file: str) -> Iterator[tuple[yaml.ScalarNode, yaml.Node]]:

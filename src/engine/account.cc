@@ -45,6 +45,14 @@ std::string TaskNode(const ClusterState& state, const JobRow& job, std::uint32_t
   return parked == nullptr ? std::string() : parked->node;
 }
 
+DeviceMask TaskDevices(const ClusterState& state, const JobRow& job, std::uint32_t group,
+                       std::uint32_t index) {
+  const TaskState& task = job.groups[group].tasks[index];
+  if (task.ledger.has_value()) return state.tasks()[task.ledger.slot].placement.devices;
+  const ParkedTask* parked = FindParked(job, group, index);
+  return parked == nullptr ? DeviceMask() : parked->devices;
+}
+
 JobStatus StatusOf(const ClusterState& state, JobId job) {
   const JobRow& row = state.jobs()[job.slot];
   JobStatus status{.job = row.spec.name,
@@ -67,14 +75,9 @@ JobStatus StatusOf(const ClusterState& state, JobId job) {
                                 .attempt = task.attempt},
                        .phase = task.phase,
                        .node = TaskNode(state, row, g, i),
-                       .devices = {},
+                       .devices = TaskDevices(state, row, g, i),
                        .deadline = task.deadline};
-      if (task.ledger.has_value()) {
-        entry.devices = state.tasks()[task.ledger.slot].placement.devices;
-        entry.over = IsOver(state, state.tasks()[task.ledger.slot]);
-      } else if (const ParkedTask* parked = FindParked(row, g, i)) {
-        entry.devices = parked->devices;
-      }
+      if (task.ledger.has_value()) entry.over = IsOver(state, state.tasks()[task.ledger.slot]);
       status.tasks.push_back(std::move(entry));
     }
   }

@@ -53,6 +53,7 @@ class Cycle {
     Outcome outcome = Outcome::kWait;
     WaitReason why;
     bool for_room = true;  // rather than for somebody or something
+    std::string job;       // whose group it is, if `why` names one
   };
   // A shape that found no place, when nothing of its job was placed yet. Room only shrinks in a
   // cycle, so it will not find one later; the refusal is right until the next placement.
@@ -81,10 +82,11 @@ class Cycle {
   // One task beyond the minimum. No failure: it is placed.
   absl::StatusOr<std::optional<Failure>> TryTask(const TaskIndex& task);
   // One way to place the minimum of all jobs of a unit. No failure: the placements are made.
-  absl::StatusOr<std::optional<Failure>> TryAlternative(const std::vector<JobId>& jobs);
-  absl::StatusOr<std::optional<Failure>> TryModels(const std::vector<JobId>& jobs, std::size_t next,
-                                                   std::vector<ModelMask>& models,
-                                                   SearchBudget& budget);
+  absl::StatusOr<std::optional<Failure>> TryAlternative(const std::vector<JobId>& jobs,
+                                                        SearchBudget& budget);
+  absl::StatusOr<std::optional<Failure>> TryModels(
+      const std::vector<JobId>& jobs, const std::vector<std::vector<ModelMask>>& choices,
+      std::vector<ModelMask>& models, SearchBudget& budget);
   absl::StatusOr<std::optional<Failure>> TryDemands(const std::vector<Demand>& demands,
                                                     SearchBudget& budget);
   absl::Status Place(const std::vector<Demand>& demands, std::vector<GangPlacement> placements);

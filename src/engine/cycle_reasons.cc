@@ -38,7 +38,7 @@ bool Cycle::Restrict(Demand& demand, ModelMask models, Failure& failure) const {
   Shape& shape = demand.shape;
   shape = state_.shapes()[demand.shape_id];
   const auto behind = [&](const Blocker& blocker) {
-    failure = {.outcome = Outcome::kWait, .why = {}, .for_room = false};
+    failure = {.outcome = Outcome::kWait, .why = {}, .for_room = true, .job = {}};
     failure.why.reason = Reason::kBehindInPool;
     failure.why.subject = blocker.job;
     return false;
@@ -131,6 +131,7 @@ Cycle::Failure Cycle::Explain(const std::vector<Demand>& demands, std::size_t fa
   const std::int64_t of_group = std::ssize(demand.indices);
   Failure failure;
   failure.outcome = refusal.outcome;
+  failure.job = row.spec.name;
   failure.why = {.reason = refusal.dominant(),
                  .group = row.group_specs()[demand.group].name,
                  .subject = std::string(state_.node_name(refusal.nearest)),
@@ -175,21 +176,24 @@ Cycle::Failure Cycle::Explain(const std::vector<Demand>& demands, std::size_t fa
 }
 
 void Cycle::AnswerReason(JobId job, Reason reason) {
-  Failure failure{.outcome = Outcome::kWait, .why = {}, .for_room = false};
+  Failure failure{.outcome = Outcome::kWait, .why = {}, .for_room = false, .job = {}};
   failure.why.reason = reason;
   Answer(job, failure);
 }
 
 void Cycle::Answer(JobId job, const Failure& failure) {
   const std::string& name = Row(job).spec.name;
+  WaitReason why = failure.why;
+  // Of jobs that start together, all wait for the same.
+  if (!why.group.empty() && failure.job != name) why.group = failure.job + '/' + why.group;
   if (failure.outcome == Outcome::kNever) {
-    steps_.push_back(Reject{.job = name, .why = failure.why});
+    steps_.push_back(Reject{.job = name, .why = why});
   } else {
-    steps_.push_back(Wait{.job = name, .why = failure.why});
+    steps_.push_back(Wait{.job = name, .why = why});
   }
   if (job != account_for_) return;
   account_.outcome = failure.outcome;
-  account_.why = failure.why;
+  account_.why = why;
 }
 
 }  // namespace gpusched

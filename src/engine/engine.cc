@@ -143,6 +143,12 @@ absl::Status Engine::SetJournal(std::unique_ptr<Journal> journal, RecordWriter w
     return absl::OkStatus();
   }
   if (writer.chain() == 0) {
+    // A second beginning in the middle of a file makes what comes before it all that can be read.
+    if (!journal->empty()) {
+      return absl::FailedPreconditionError(
+          "the journal is not empty, and the writer is that of a new one; use an empty journal, or "
+          "restore from this one and pass the writer that comes with it");
+    }
     const absl::StatusOr<std::string> snapshot = Snapshot();
     if (!snapshot.ok()) return snapshot.status();
     GPUSCHED_RETURN_IF_ERROR(journal->Append(writer.Frame(RecordKind::kSnapshot, *snapshot)));

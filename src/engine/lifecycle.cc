@@ -1,6 +1,7 @@
 #include "engine/lifecycle.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,15 @@ TaskKey Lifecycle::KeyOf(const TaskIndex& task) const {
 
 std::string Lifecycle::NodeOf(const TaskIndex& task) const {
   return TaskNode(state_, Row(task.job), task.group, task.index);
+}
+
+DeviceMask Lifecycle::DevicesOf(const TaskIndex& task) const {
+  return TaskDevices(state_, Row(task.job), task.group, task.index);
+}
+
+bool Lifecycle::IsWanted(const TaskIndex& task) const {
+  const JobRow& job = Row(task.job);
+  return !job.header.ending && task.index < job.groups[task.group].count;
 }
 
 Effect Lifecycle::TakeEffect() {
@@ -69,13 +79,15 @@ absl::Status Lifecycle::Leave(const TaskIndex& task, TaskPhase phase, bool faile
     GPUSCHED_RETURN_IF_ERROR(transaction_.Release(state.ledger));
   } else {
     std::vector<ParkedTask> parked = Row(task.job).parked;
-    std::erase_if(parked, [&](const ParkedTask& entry) {
+    const auto removed = std::erase_if(parked, [&](const ParkedTask& entry) {
       return entry.group == task.group && entry.index == task.index;
     });
-    GPUSCHED_RETURN_IF_ERROR(transaction_.SetParked(task.job, std::move(parked)));
+    if (removed > 0) {
+      GPUSCHED_RETURN_IF_ERROR(transaction_.SetParked(task.job, std::move(parked)));
+    }
   }
   if (phase == TaskPhase::kPending) {
-    effect_.requeued.push_back(KeyOf(task));
+    if (IsWanted(task)) effect_.requeued.push_back(KeyOf(task));
     ++state.attempt;
   }
   state.phase = phase;
@@ -175,36 +187,38 @@ bool Lifecycle::JobGroupStarted(const std::string& group) const {
   return false;
 }
 
+absl::Status Lifecycle::FindForStep(const TaskKey& key, std::optional<std::int64_t> alternative,
+                                    TaskIndex& task) {
+  const auto wrong = [&](std::string_view field, std::string value, std::string_view remedy) {
+    return InvalidField("plan for " + Quoted(TaskName(key)), field, value, remedy);
+  };
+  const auto job = state_.FindJob(key.job);
+  if (!job) return wrong("job", Quoted(key.job), "it is not live; decide again");
+  if (alternative && *alternative != Row(*job).alternative) {
+    if (*alternative < 0 || *alternative > std::ssize(Row(*job).spec.alternatives) ||
+        Row(*job).bound()) {
+      return wrong("alternative", absl::StrCat(*alternative), "it is not open to the job");
+    }
+    GPUSCHED_RETURN_IF_ERROR(
+        transaction_.SetAlternative(*job, static_cast<std::uint32_t>(*alternative)));
+  }
+  const auto& groups = Row(*job).group_specs();
+  for (std::uint32_t g = 0; g < groups.size(); ++g) {
+    const std::vector<TaskState>& tasks = Row(*job).groups[g].tasks;
+    if (groups[g].name != key.group) continue;
+    if (key.index < 0 || key.index >= static_cast<std::int64_t>(tasks.size())) break;
+    task = {.job = *job, .group = g, .index = static_cast<std::uint32_t>(key.index)};
+    if (Task(task).attempt != key.attempt) {
+      return wrong("attempt", absl::StrCat(key.attempt),
+                   absl::StrCat("the task is at ", Task(task).attempt));
+    }
+    return absl::OkStatus();
+  }
+  return wrong("group", Quoted(key.group), "the job has no such task");
+}
+
 absl::Status Lifecycle::ApplyPlan(const Plan& plan) {
   std::vector<JobId> placed, evicted;
-  const auto find = [&](const TaskKey& key, std::int64_t alternative, TaskIndex& task) {
-    const auto wrong = [&](std::string_view field, std::string value, std::string_view remedy) {
-      return InvalidField("plan for " + Quoted(TaskName(key)), field, value, remedy);
-    };
-    const auto job = state_.FindJob(key.job);
-    if (!job) return wrong("job", Quoted(key.job), "it is not live; decide again");
-    if (alternative >= 0 && alternative != Row(*job).alternative) {
-      if (alternative > static_cast<std::int64_t>(Row(*job).spec.alternatives.size()) ||
-          Row(*job).bound()) {
-        return wrong("alternative", absl::StrCat(alternative), "it is not open to the job");
-      }
-      GPUSCHED_RETURN_IF_ERROR(
-          transaction_.SetAlternative(*job, static_cast<std::uint32_t>(alternative)));
-    }
-    const auto& groups = Row(*job).group_specs();
-    for (std::uint32_t g = 0; g < groups.size(); ++g) {
-      const std::vector<TaskState>& tasks = Row(*job).groups[g].tasks;
-      if (groups[g].name != key.group) continue;
-      if (key.index < 0 || key.index >= static_cast<std::int64_t>(tasks.size())) break;
-      task = {.job = *job, .group = g, .index = static_cast<std::uint32_t>(key.index)};
-      if (Task(task).attempt != key.attempt) {
-        return wrong("attempt", absl::StrCat(key.attempt),
-                     absl::StrCat("the task is at ", Task(task).attempt));
-      }
-      return absl::OkStatus();
-    }
-    return wrong("group", Quoted(key.group), "the job has no such task");
-  };
   // First, because jobs that start together use each other's.
   for (const Step& step : plan.steps()) {
     const auto* place = std::get_if<Place>(&step);
@@ -213,7 +227,7 @@ absl::Status Lifecycle::ApplyPlan(const Plan& plan) {
   for (const Step& step : plan.steps()) {
     TaskIndex task;
     if (const auto* evict = std::get_if<Evict>(&step)) {
-      GPUSCHED_RETURN_IF_ERROR(find(evict->task, -1, task));
+      GPUSCHED_RETURN_IF_ERROR(FindForStep(evict->task, std::nullopt, task));
       const TaskPhase phase = Task(task).phase;
       if (phase != TaskPhase::kAssumed && phase != TaskPhase::kRunning) {
         return InvalidField("plan for " + Quoted(TaskName(evict->task)), "task",
@@ -222,11 +236,19 @@ absl::Status Lifecycle::ApplyPlan(const Plan& plan) {
       GPUSCHED_RETURN_IF_ERROR(MarkEvicting(task, evict->cause));
       evicted.push_back(task.job);
     } else if (const auto* place = std::get_if<Place>(&step)) {
-      GPUSCHED_RETURN_IF_ERROR(find(place->task, place->alternative, task));
+      GPUSCHED_RETURN_IF_ERROR(FindForStep(place->task, place->alternative, task));
+      const std::string where = "plan for " + Quoted(TaskName(place->task));
       const auto node = state_.FindNode(place->node);
-      if (!node) {
-        return InvalidField("plan for " + Quoted(TaskName(place->task)), "node",
-                            Quoted(place->node), "it is not in the cluster; decide again");
+      if (!node || state_.nodes().cordoned(node->slot)) {
+        return InvalidField(where, "node", Quoted(place->node),
+                            "it is not in the cluster, or cordoned; decide again");
+      }
+      if (Task(task).phase != TaskPhase::kPending) {
+        return InvalidField(where, "task", std::string(TaskPhaseName(Task(task).phase)),
+                            "only pending tasks can be placed");
+      }
+      if (!IsWanted(task) || Row(task.job).header.releasing) {
+        return InvalidField(where, "task", "not wanted", "its job is being taken back, or smaller");
       }
       if (placed.empty() || placed.back() != task.job) placed.push_back(task.job);
       GPUSCHED_RETURN_IF_ERROR(
@@ -253,9 +275,11 @@ absl::Status Lifecycle::AbortPlan(const Plan& plan) {
       if (groups[g].name != place->task.group) continue;
       const TaskIndex task{
           .job = *job, .group = g, .index = static_cast<std::uint32_t>(place->task.index)};
-      if (task.index >= Row(*job).groups[g].tasks.size()) continue;
+      const auto tasks = std::ssize(Row(*job).groups[g].tasks);
+      if (place->task.index < 0 || place->task.index >= tasks) continue;
       const TaskState& state = Task(task);
       if (state.phase != TaskPhase::kAssumed || state.attempt != place->task.attempt) continue;
+      if (NodeOf(task) != place->node) continue;
       GPUSCHED_RETURN_IF_ERROR(Leave(task, TaskPhase::kPending));
       if (touched.empty() || touched.back() != *job) touched.push_back(*job);
     }

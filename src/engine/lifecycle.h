@@ -4,6 +4,7 @@
 #define GPUSCHED_SRC_ENGINE_LIFECYCLE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -78,6 +79,12 @@ class Lifecycle {
   const TaskState& Task(const TaskIndex& task) const {
     return Row(task.job).groups[task.group].tasks[task.index];
   }
+  DeviceMask DevicesOf(const TaskIndex& task) const;
+  // It is to run, now or again.
+  bool IsWanted(const TaskIndex& task) const;
+  // The task that a plan's step is about, after the job has been put on the alternative.
+  absl::Status FindForStep(const TaskKey& key, std::optional<std::int64_t> alternative,
+                           TaskIndex& task);
   absl::Status Adopt(const TaskStarted& event, const TaskIndex& task);
   absl::Status AdoptParked(const std::string& node);
   absl::Status RequeueParked(const std::string& node);

@@ -80,7 +80,8 @@ absl::StatusOr<Restored> Restore(std::string_view journal, EnginePolicies polici
   }
   RestoreReport report{.valid_bytes = recovered->valid_bytes,
                        .total_bytes = journal.size(),
-                       .problem = recovered->problem};
+                       .problem = recovered->problem,
+                       .end = recovered->end};
   RecordWriter writer = recovered->Continue();
   Replay replay(std::move(policies), mode);
   for (std::size_t i = 0; i < recovered->records.size(); ++i) {
@@ -91,6 +92,7 @@ absl::StatusOr<Restored> Restore(std::string_view journal, EnginePolicies polici
           absl::StrCat("record ", i + 1, " (", std::string(RecordKindName(record.kind)),
                        ") at byte ", record.at, " does not apply: ", std::string(status.message()));
       report.valid_bytes = record.at;
+      report.end = JournalEnd::kDoesNotApply;
       // The chain up to here: what comes before is a journal of its own.
       absl::StatusOr<Recovered> prefix = Recover(journal.substr(0, record.at));
       if (!prefix.ok()) return prefix.status();

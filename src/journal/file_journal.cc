@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
-#include <limits>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "gpusched/journal/record.h"
 #include "gpusched/spec/field_error.h"
 
 namespace gpusched {
@@ -68,6 +68,24 @@ absl::StatusOr<std::uint64_t> LengthOf(const char* what, int descriptor, const s
   return static_cast<std::uint64_t>(info.st_size);
 }
 
+// All of it, whatever its length turns out to be: it may grow or shrink meanwhile.
+absl::StatusOr<std::string> ReadAll(const char* what, int descriptor, const std::string& path,
+                                    std::uint64_t length) {
+  constexpr std::size_t kBlock = std::size_t{1} << 20;
+  std::string bytes;
+  for (std::size_t size = 0;;) {
+    bytes.resize(size + std::max<std::size_t>(kBlock, length > size ? length - size + 1 : 0));
+    const ssize_t part = Retried([&] {
+      return pread(descriptor, bytes.data() + size, bytes.size() - size, static_cast<off_t>(size));
+    });
+    if (part == -1) return SystemError(CodeOf(errno), what, path, "read it", errno);
+    size += static_cast<std::size_t>(part);
+    if (part > 0) continue;
+    bytes.resize(size);
+    return bytes;
+  }
+}
+
 // Makes the name of a new file last. Some file systems can't, and say EINVAL; they need not.
 absl::Status SyncFolderOf(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -95,7 +113,7 @@ FileJournal::~FileJournal() {
   close(descriptor_);
 }
 
-absl::StatusOr<std::unique_ptr<FileJournal>> FileJournal::Open(std::string path, int flags,
+absl::StatusOr<std::unique_ptr<FileJournal>> FileJournal::Lock(std::string path, int flags,
                                                                Durability durability) {
   // O_NONBLOCK, so that opening a pipe by mistake does not wait for its other end.
   const int descriptor = Retried(
@@ -123,12 +141,17 @@ absl::StatusOr<std::unique_ptr<FileJournal>> FileJournal::Open(std::string path,
 
 absl::StatusOr<std::unique_ptr<FileJournal>> FileJournal::Create(std::string path,
                                                                  Durability durability) {
-  auto journal = Open(std::move(path), O_CREAT, durability);
+  auto journal = Lock(std::move(path), O_CREAT, durability);
   if (!journal.ok()) return journal;
-  if ((*journal)->size_ != 0) {
-    return FieldError(absl::StatusCode::kAlreadyExists, "journal " + Quoted((*journal)->path_),
-                      "the file", absl::StrCat((*journal)->size_, " bytes long"),
-                      "use another path, or recover it and go on");
+  if (!(*journal)->empty()) {
+    const absl::StatusOr<bool> nothing = (*journal)->HasNoRecord();
+    if (!nothing.ok()) return nothing.status();
+    if (!*nothing) {
+      return FieldError(absl::StatusCode::kAlreadyExists, "journal " + Quoted((*journal)->path_),
+                        "the file", absl::StrCat((*journal)->size_, " bytes long"),
+                        "use another path, or recover it and go on");
+    }
+    GPUSCHED_RETURN_IF_ERROR((*journal)->KeepFirst(0));
   }
   if (durability == Durability::kMachine) {
     GPUSCHED_RETURN_IF_ERROR(SyncFolderOf((*journal)->path_));
@@ -136,20 +159,40 @@ absl::StatusOr<std::unique_ptr<FileJournal>> FileJournal::Create(std::string pat
   return journal;
 }
 
-absl::StatusOr<std::unique_ptr<FileJournal>> FileJournal::OpenToAppend(std::string path,
-                                                                       std::uint64_t valid_bytes,
-                                                                       Durability durability) {
-  auto journal = Open(std::move(path), 0, durability);
-  if (!journal.ok()) return journal;
-  if (valid_bytes > (*journal)->size_) {
-    return InvalidField(
-        "journal " + Quoted((*journal)->path_), "valid_bytes", absl::StrCat(valid_bytes),
-        absl::StrCat("the file has ", (*journal)->size_, " bytes; is it the one that was read?"));
+absl::StatusOr<FileJournal::Opened> FileJournal::Open(std::string path, Durability durability) {
+  auto journal = Lock(std::move(path), 0, durability);
+  if (!journal.ok()) return journal.status();
+  const FileJournal& file = **journal;
+  absl::StatusOr<std::string> bytes = ReadAll("journal", file.descriptor_, file.path_, file.size_);
+  if (!bytes.ok()) return bytes.status();
+  // Of a writer that takes no lock.
+  (*journal)->size_ = bytes->size();
+  return Opened{.journal = *std::move(journal), .bytes = *std::move(bytes)};
+}
+
+absl::StatusOr<bool> FileJournal::HasNoRecord() const {
+  // A large file of another kind shows at once; it must not be read to its end.
+  constexpr std::uint64_t kHead = 64;
+  for (const std::uint64_t size : {std::min(size_, kHead), size_}) {
+    const absl::StatusOr<std::string> bytes = ReadAll("journal", descriptor_, path_, size);
+    if (!bytes.ok()) return bytes.status();
+    const absl::StatusOr<Recovered> recovered = Recover(*bytes);
+    // A line alone is whole, but is only ever written with a record.
+    if (!recovered.ok() || !recovered->records.empty() || recovered->end == JournalEnd::kDamaged) {
+      return false;
+    }
   }
-  const bool longer = valid_bytes < (*journal)->size_;
-  (*journal)->size_ = valid_bytes;
-  if (longer) GPUSCHED_RETURN_IF_ERROR((*journal)->Restore());
-  return journal;
+  return true;
+}
+
+absl::Status FileJournal::KeepFirst(std::uint64_t bytes) {
+  if (bytes > size_) {
+    return InvalidField("journal " + Quoted(path_), "bytes", absl::StrCat(bytes),
+                        absl::StrCat("the file has ", size_, "; is it the one that was read?"));
+  }
+  if (bytes == size_ && !beyond_size_) return absl::OkStatus();
+  size_ = bytes;
+  return Restore();
 }
 
 absl::Status FileJournal::Append(std::string_view bytes) {
@@ -216,22 +259,8 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
     close(descriptor);
     return length.status();
   }
-  // In blocks up to the end instead of by its length: it may grow or shrink meanwhile.
-  constexpr std::size_t kBlock = std::size_t{1} << 20;
-  std::string bytes;
-  int error = 0;
-  for (std::size_t size = 0;;) {
-    bytes.resize(size + std::max<std::size_t>(kBlock, *length > size ? *length - size + 1 : 0));
-    const ssize_t part =
-        Retried([&] { return read(descriptor, bytes.data() + size, bytes.size() - size); });
-    if (part == -1) error = errno;
-    size += part > 0 ? static_cast<std::size_t>(part) : 0;
-    if (part > 0) continue;
-    bytes.resize(size);
-    break;
-  }
+  absl::StatusOr<std::string> bytes = ReadAll("file", descriptor, path, *length);
   close(descriptor);
-  if (error != 0) return SystemError(CodeOf(error), "file", path, "read it", error);
   return bytes;
 }
 

@@ -354,9 +354,9 @@ absl::Status Validate(const TaskKey& task) {
   GPUSCHED_RETURN_IF_ERROR(CheckGroupName("task", "group", task.group));
   const std::string where = "task " + Quoted(TaskName(task));
   GPUSCHED_RETURN_IF_ERROR(CheckRange(where, "index", task.index, 0, kMaxTasksPerJob - 1));
-  if (task.attempt >= 1) return absl::OkStatus();
+  if (task.attempt >= 1 && task.attempt <= kMaxAttempt) return absl::OkStatus();
   return InvalidField(where, "attempt", absl::StrCat(task.attempt),
-                      "attempts count from 1; use 1 or more");
+                      absl::StrCat("attempts count from 1; use 1 to ", kMaxAttempt));
 }
 
 absl::Status Validate(const Event& event, const ModelCatalog& catalog) {

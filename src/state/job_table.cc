@@ -5,6 +5,14 @@
 
 namespace gpusched {
 
+std::vector<std::uint32_t> GroupState::Pending(std::int64_t most) const {
+  std::vector<std::uint32_t> pending;
+  for (std::uint32_t i = 0; i < count && std::ssize(pending) < most; ++i) {
+    if (tasks[i].phase == TaskPhase::kPending) pending.push_back(i);
+  }
+  return pending;
+}
+
 bool JobRow::holds_something() const {
   return std::any_of(groups.begin(), groups.end(),
                      [](const GroupState& group) { return group.placed() > 0; });
@@ -16,9 +24,10 @@ bool JobRow::bound() const {
   });
 }
 
-bool JobRow::whole() const {
-  return std::all_of(groups.begin(), groups.end(),
-                     [](const GroupState& group) { return group.missing() == 0; });
+std::int64_t JobRow::missing() const {
+  std::int64_t missing = 0;
+  for (const GroupState& group : groups) missing += group.missing();
+  return missing;
 }
 
 bool JobRow::all_finished() const {

@@ -65,6 +65,20 @@ void NodeTable::SetCapacity(std::uint32_t slot, const NodeSpec& spec,
   RefreshNode(slot);
 }
 
+std::vector<std::uint32_t> NodeTable::RowModels(std::uint32_t slot) const {
+  std::vector<std::uint32_t> models;
+  for (std::uint32_t i = 0; i < hot_[slot].rows; ++i) {
+    models.push_back(device_free_[hot_[slot].first_device + i].model);
+  }
+  return models;
+}
+
+void NodeTable::SetRowModels(std::uint32_t slot, std::span<const std::uint32_t> models) {
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    device_free_[hot_[slot].first_device + i].model = models[i];
+  }
+}
+
 void NodeTable::ReserveDevices(std::uint32_t slot, std::size_t devices) {
   Hot& hot = hot_[slot];
   if (devices <= hot.rows) return;

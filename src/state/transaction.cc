@@ -171,24 +171,28 @@ absl::Status Transaction::UpdateNode(NodeId node, const NodeSpec& spec) {
   const auto models = CheckCapacity(spec, others);
   if (!models.ok()) return models.status();
   NodeSpec before = state_.NodeSpecOf(node);
-  for (std::size_t i = 0; i < std::min(spec.devices.size(), before.devices.size()); ++i) {
-    if (spec.devices[i].model == before.devices[i].model) continue;
+  // Lost devices too: what is on them still counts on what they are.
+  const auto listed = state_.nodes_.device_free(node.slot);
+  for (std::size_t i = 0; i < std::min(spec.devices.size(), listed.size()); ++i) {
+    const std::string_view model = state_.models_.name(listed[i].model);
+    if (spec.devices[i].model == model) continue;
     const DeviceLedger& ledger = state_.nodes_.devices(node.slot)[i];
     if (ledger.used == DeviceAmounts{} && ledger.held == DeviceAmounts{}) continue;
     return FieldError(absl::StatusCode::kFailedPrecondition, "node " + Quoted(spec.name),
                       absl::StrCat("devices[", i, "].model"), Quoted(spec.devices[i].model),
-                      absl::StrCat("it is '", before.devices[i].model,
-                                   "' and somebody uses it; remove the node, or wait until it is "
+                      absl::StrCat("it is ", Quoted(model),
+                                   " and somebody uses it; remove the node, or wait until it is "
                                    "free"));
   }
   // Nobody uses a device that is not there; our own tasks on it are another matter.
-  if (ForeignUsage foreign = state_.ForeignOf(node);
-      foreign.device_milli.size() > spec.devices.size()) {
+  if (spec.devices.size() < before.devices.size()) {
+    ForeignUsage foreign = state_.ForeignOf(node);
     foreign.device_milli.resize(spec.devices.size());
     GPUSCHED_RETURN_IF_ERROR(SetForeign(node, foreign));
   }
   log_.push_back({.op = Op::kUpdateNode, .slot = node.slot, .extra = saved_nodes_.size()});
-  saved_nodes_.push_back(std::move(before));
+  saved_nodes_.push_back(
+      {.spec = std::move(before), .row_models = state_.nodes_.RowModels(node.slot)});
   AddCapacity(node.slot, -1);
   state_.nodes_.Update(node.slot, spec, *models);
   AddCapacity(node.slot, 1);
@@ -349,13 +353,14 @@ void Transaction::Undo(const Entry& entry) {
       saved_foreign_.pop_back();
       break;
     case Op::kUpdateNode: {
-      const NodeSpec& before = saved_nodes_.back();
+      const NodeSpec& before = saved_nodes_.back().spec;
       std::vector<std::uint32_t> models;
       for (const DeviceSpec& device : before.devices) {
         models.push_back(*state_.models_.Find(device.model));
       }
       AddCapacity(slot, -1);
       state_.nodes_.Update(slot, before, models);
+      state_.nodes_.SetRowModels(slot, saved_nodes_.back().row_models);
       AddCapacity(slot, 1);
       saved_nodes_.pop_back();
       break;
@@ -401,6 +406,7 @@ void Transaction::Undo(const Entry& entry) {
     case Op::kSetHeader:
     case Op::kSetTask:
     case Op::kSetJob:
+    case Op::kSetParked:
       UndoJob(entry);
       break;
   }

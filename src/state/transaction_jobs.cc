@@ -32,6 +32,11 @@ absl::StatusOr<std::vector<ShapeId>> InternGroups(ClusterState& state,
   return shapes;
 }
 
+bool InRange(const TaskState& task) {
+  return task.attempt >= 1 && task.attempt <= kMaxAttempt && task.failures >= 0 &&
+         task.failures <= kMaxAttempt && task.deadline >= 0 && task.deadline <= kNoDeadline;
+}
+
 }  // namespace
 
 absl::Status Transaction::CheckJob(JobId job) const {
@@ -62,12 +67,22 @@ absl::StatusOr<JobId> Transaction::RestoreJob(const JobSpec& spec, Time submit_t
                         "its groups are others than those that were given");
   }
   // All alternatives now: a model name that has no room must be said here.
+  const std::uint32_t known = state_.models_.size();
   for (std::size_t i = 0; i <= spec.alternatives.size(); ++i) {
     const auto all = InternGroups(state_, spec.Alternative(i));
-    if (!all.ok()) return all.status();
+    if (all.ok()) continue;
+    state_.models_.Truncate(known);
+    return all.status();
   }
   const auto shapes = InternGroups(state_, spec.Alternative(alternative));
   if (!shapes.ok()) return shapes.status();
+  for (const auto& group : tasks) {
+    for (const TaskState& task : group) {
+      if (InRange(task) && first_attempt >= 1 && first_attempt <= kMaxAttempt) continue;
+      return InvalidField("job " + Quoted(spec.name), "task", "attempt, failures or deadline",
+                          "one of them is out of range");
+    }
+  }
   JobRow row;
   row.spec = spec;
   row.sequence = state_.jobs_.next_sequence();
@@ -147,8 +162,9 @@ absl::Status Transaction::SetSpec(JobId job, const JobSpec& spec) {
 
 absl::Status Transaction::SetParked(JobId job, std::vector<ParkedTask> parked) {
   GPUSCHED_RETURN_IF_ERROR(CheckJob(job));
-  SaveJob(job.slot);
-  state_.jobs_.Writable(job.slot).parked = std::move(parked);
+  JobRow& row = state_.jobs_.Writable(job.slot);
+  saved_parked_.push_back(std::exchange(row.parked, std::move(parked)));
+  log_.push_back({.op = Op::kSetParked, .slot = job.slot});
   return absl::OkStatus();
 }
 
@@ -176,6 +192,10 @@ void Transaction::UndoJob(const Entry& entry) {
       saved_tasks_.pop_back();
       break;
     }
+    case Op::kSetParked:
+      row.parked = std::move(saved_parked_.back());
+      saved_parked_.pop_back();
+      break;
     default:  // kSetJob
       row = std::move(saved_jobs_.back());
       saved_jobs_.pop_back();

@@ -65,6 +65,7 @@ class DeadlyJournal final : public Journal {
     raise(SIGKILL);
     return absl::OkStatus();
   }
+  bool empty() const override { return file_->empty(); }
 
  private:
   std::unique_ptr<FileJournal> file_;
@@ -93,6 +94,7 @@ class LimitedJournal final : public Journal {
     --left_;
     return absl::OkStatus();
   }
+  bool empty() const override { return true; }
   bool done() const { return left_ == 0; }
 
  private:
@@ -128,9 +130,10 @@ class CrashTest : public testing::Test {
 
   // Goes on with what was restored; what is restored then is the whole of it.
   void GoOn(Restored restored, std::uint64_t seed) {
-    auto file = FileJournal::OpenToAppend(path_, restored.report.valid_bytes);
+    auto file = FileJournal::Open(path_);
     ASSERT_TRUE(IsOk(file.status())) << "the lock must have ended with its process";
-    ASSERT_TRUE(IsOk(restored.engine.SetJournal(*std::move(file), restored.writer)));
+    ASSERT_TRUE(IsOk(file->journal->KeepFirst(restored.report.valid_bytes)));
+    ASSERT_TRUE(IsOk(restored.engine.SetJournal(std::move(file->journal), restored.writer)));
     RandomEvents events(seed + 1'000);
     for (int i = 0; i < 30; ++i) Step(restored.engine, events);
     ASSERT_TRUE(IsOk(Audit(restored.engine.state())));
@@ -159,10 +162,14 @@ TEST_F(CrashTest, WhereverTheWriterIsKilledAValidPrefixIsRestored) {
     if (!restored.ok()) {
       // Killed before the first snapshot was whole: nothing was promised yet.
       ASSERT_LE(seed, 10U) << restored.status();
+      ASSERT_TRUE(IsOk(FileJournal::Create(path_).status())) << "it is begun anew";
       continue;
     }
     ASSERT_GE(restored->report.records, 1U);
     ASSERT_EQ(restored->report.total_bytes, journal->size());
+    ASSERT_EQ(restored->report.end, restored->report.valid_bytes < journal->size()
+                                        ? JournalEnd::kCut
+                                        : JournalEnd::kWhole);
     torn += restored->report.valid_bytes < journal->size() ? 1 : 0;
     plans += restored->report.plans;
     ASSERT_EQ(restored->report.problem.empty(), restored->report.valid_bytes == journal->size());

@@ -61,6 +61,7 @@ class StringJournal final : public Journal {
     bytes_.append(bytes);
     return absl::OkStatus();
   }
+  bool empty() const override { return bytes_.empty(); }
 
  private:
   std::string& bytes_;

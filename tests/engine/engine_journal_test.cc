@@ -105,6 +105,7 @@ class Hiccup final : public Journal {
     bytes_.append(bytes);
     return absl::OkStatus();
   }
+  bool empty() const override { return bytes_.empty(); }
 
  private:
   std::string& bytes_;
@@ -153,6 +154,23 @@ TEST_F(JournalledEngine, AJournalMayBeginAnewAtAnyTime) {
   EXPECT_EQ(Kinds(bytes), "snapshot event ");
   EXPECT_EQ(StateHash(Restore(bytes)->engine.state()), world.hash());
   EXPECT_EQ(Kinds(first), "snapshot event ");
+}
+
+TEST_F(JournalledEngine, AJournalThatIsNotEmptyIsNotBegunAgain) {
+  Begin();
+  world.Node(GpuNode("a", 2));
+  const std::string before = bytes;
+  TestEngine other;
+  EXPECT_TRUE(Refused(other.engine.SetJournal(std::make_unique<StringJournal>(bytes)),
+                      Code::kFailedPrecondition, {"not empty", "use an empty journal"}));
+  EXPECT_EQ(bytes, before);
+  other.Node(GpuNode("b", 2));
+  EXPECT_EQ(bytes, before) << "it was not taken";
+  auto restored = Restore(bytes);
+  ASSERT_TRUE(IsOk(restored.status()));
+  EXPECT_TRUE(
+      IsOk(restored->engine.SetJournal(std::make_unique<StringJournal>(bytes), restored->writer)));
+  EXPECT_EQ(bytes, before);
 }
 
 TEST_F(JournalledEngine, ThePlansOfTheEngineThatIsRestoredAreThoseOfTheOneThatWrote) {

@@ -32,6 +32,7 @@ class MemoryJournal final : public Journal {
     bytes_.append(bytes);
     return absl::OkStatus();
   }
+  bool empty() const override { return bytes_.empty(); }
 
  private:
   std::string& bytes_;

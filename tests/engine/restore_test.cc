@@ -85,6 +85,9 @@ TEST(Restore, OfAJournalThatIsCutAnywhereGivesTheRecordsThatAreWhole) {
     ASSERT_EQ(restored->report.valid_bytes, written.ends[records - 1]) << size;
     ASSERT_EQ(restored->report.total_bytes, size);
     ASSERT_EQ(restored->report.problem.empty(), written.ends[records - 1] == size) << size;
+    ASSERT_EQ(restored->report.end,
+              written.ends[records - 1] == size ? JournalEnd::kWhole : JournalEnd::kCut)
+        << size;
     ASSERT_EQ(StateHash(restored->engine.state()), written.hashes[records - 1]) << size;
     ASSERT_EQ(restored->engine.version(), written.versions[records - 1]) << size;
   }
@@ -106,6 +109,7 @@ TEST(Restore, OfAJournalInWhichAByteIsChangedGivesNothingFromThereOn) {
       ASSERT_GT(damaged, 0U) << at;
       ASSERT_EQ(restored->report.records, damaged) << at;
       ASSERT_NE(restored->report.problem, "") << at;
+      ASSERT_EQ(restored->report.end, JournalEnd::kDamaged) << at;
       ASSERT_EQ(StateHash(restored->engine.state()), written.hashes[damaged - 1]) << at;
     }
   }
@@ -153,6 +157,7 @@ TEST(Restore, LeavesOutARecordThatDoesNotApplyAndWhatFollows) {
     ASSERT_TRUE(IsOk(restored.status()));
     EXPECT_EQ(restored->report.records, written.ends.size());
     EXPECT_EQ(restored->report.valid_bytes, written.bytes.size());
+    EXPECT_EQ(restored->report.end, JournalEnd::kDoesNotApply);
     EXPECT_NE(restored->report.problem.find("record 8 (" + std::string(RecordKindName(kind)) +
                                             ") at byte " + std::to_string(written.bytes.size()) +
                                             " does not apply: "),

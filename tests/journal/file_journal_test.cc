@@ -111,30 +111,65 @@ TEST_F(FileJournalTest, CreateTakesAnEmptyFileAndNoOther) {
   EXPECT_EQ(Contents(Path()), "12345");
 }
 
-TEST_F(FileJournalTest, OpenToAppendRemovesWhatIsBeyond) {
-  WriteFile(Path(), "good|torn");
-  auto journal = FileJournal::OpenToAppend(Path(), 5, Durability::kMachine);
-  ASSERT_TRUE(IsOk(journal.status()));
-  EXPECT_EQ(Contents(Path()), "good|");
-  EXPECT_EQ((*journal)->size(), 5U);
-  EXPECT_TRUE(IsOk((*journal)->Append("new|")));
-  EXPECT_EQ(Contents(Path()), "good|new|");
-  journal->reset();
-  journal = FileJournal::OpenToAppend(Path(), 9);
-  ASSERT_TRUE(IsOk(journal.status()));
-  EXPECT_TRUE(IsOk((*journal)->Append("!")));
-  EXPECT_EQ(Contents(Path()), "good|new|!");
+// A crash before the first record was whole: nothing of it counts.
+TEST_F(FileJournalTest, CreateBeginsAnewWhereNoFirstRecordStands) {
+  RecordWriter writer;
+  std::string whole = writer.Frame(RecordKind::kSnapshot, std::string(300, 's'));
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    WriteFile(Path(), whole.substr(0, size));
+    auto journal = FileJournal::Create(Path());
+    ASSERT_TRUE(IsOk(journal.status())) << size;
+    EXPECT_TRUE((*journal)->empty());
+    EXPECT_EQ(Contents(Path()), "") << size;
+  }
+  constexpr auto kCode = absl::StatusCode::kAlreadyExists;
+  WriteFile(Path(), whole);
+  EXPECT_TRUE(Refused(FileJournal::Create(Path()), kCode));
+  writer.Accept();
+  const std::string two = whole + writer.Frame(RecordKind::kEvent, "e");
+  WriteFile(Path(), two.substr(0, two.size() - 1));
+  EXPECT_TRUE(Refused(FileJournal::Create(Path()), kCode));
+  // Damaged, in its payload or in its length, and not cut.
+  for (const std::size_t at : {std::size_t{40}, std::size_t{20}}) {
+    std::string damaged = two;
+    damaged[at] = static_cast<char>(damaged[at] ^ 4);
+    WriteFile(Path(), damaged);
+    EXPECT_TRUE(Refused(FileJournal::Create(Path()), kCode));
+    EXPECT_EQ(Contents(Path()), damaged);
+  }
 }
 
-TEST_F(FileJournalTest, OpenToAppendRefusesAFileThatIsShorter) {
+TEST_F(FileJournalTest, OpenReadsAndKeepFirstRemovesWhatIsBeyond) {
+  WriteFile(Path(), "good|torn");
+  auto opened = FileJournal::Open(Path(), Durability::kMachine);
+  ASSERT_TRUE(IsOk(opened.status()));
+  EXPECT_EQ(opened->bytes, "good|torn");
+  EXPECT_EQ(Contents(Path()), "good|torn") << "as it was until KeepFirst";
+  EXPECT_FALSE(opened->journal->empty());
+  EXPECT_TRUE(IsOk(opened->journal->KeepFirst(5)));
+  EXPECT_EQ(Contents(Path()), "good|");
+  EXPECT_EQ(opened->journal->size(), 5U);
+  EXPECT_TRUE(IsOk(opened->journal->Append("new|")));
+  EXPECT_EQ(Contents(Path()), "good|new|");
+  opened->journal.reset();
+  opened = FileJournal::Open(Path());
+  ASSERT_TRUE(IsOk(opened.status()));
+  EXPECT_TRUE(IsOk(opened->journal->Append("!")));
+  EXPECT_EQ(Contents(Path()), "good|new|!") << "without KeepFirst it goes on at the end";
+}
+
+TEST_F(FileJournalTest, KeepFirstRefusesMoreThanThereIs) {
   WriteFile(Path(), "1234");
-  EXPECT_TRUE(Refused(FileJournal::OpenToAppend(Path(), 5), absl::StatusCode::kInvalidArgument,
-                      {Path(), "valid_bytes is 5", "the file has 4 bytes"}));
+  auto opened = FileJournal::Open(Path());
+  ASSERT_TRUE(IsOk(opened.status()));
+  EXPECT_TRUE(Refused(opened->journal->KeepFirst(5), absl::StatusCode::kInvalidArgument,
+                      {Path(), "bytes is 5", "the file has 4"}));
+  EXPECT_TRUE(IsOk(opened->journal->KeepFirst(4)));
   EXPECT_EQ(Contents(Path()), "1234");
 }
 
 TEST_F(FileJournalTest, PathsThatAreNoFileAreRefused) {
-  EXPECT_TRUE(Refused(FileJournal::OpenToAppend(Path(), 0), absl::StatusCode::kNotFound,
+  EXPECT_TRUE(Refused(FileJournal::Open(Path()), absl::StatusCode::kNotFound,
                       {Path(), "cannot open it", "errno 2"}));
   EXPECT_TRUE(Refused(ReadFile(Path()), absl::StatusCode::kNotFound, {Path(), "errno 2"}));
   EXPECT_TRUE(Refused(FileJournal::Create(Path("missing/journal")), absl::StatusCode::kNotFound,
@@ -162,13 +197,13 @@ TEST_F(FileJournalTest, ASecondWriterIsRefusedWhileTheFirstLives) {
   auto first = FileJournal::Create(Path());
   ASSERT_TRUE(IsOk(first.status()));
   constexpr auto kCode = absl::StatusCode::kFailedPrecondition;
-  EXPECT_TRUE(Refused(FileJournal::OpenToAppend(Path(), 0), kCode, {Path(), "another writer"}));
+  EXPECT_TRUE(Refused(FileJournal::Open(Path()), kCode, {Path(), "another writer"}));
   EXPECT_TRUE(Refused(FileJournal::Create(Path()), kCode, {Path(), "another writer"}));
   EXPECT_TRUE(IsOk((*first)->Append("abc")));
-  EXPECT_TRUE(Refused(FileJournal::OpenToAppend(Path(), 0), kCode));
+  EXPECT_TRUE(Refused(FileJournal::Open(Path()), kCode));
   EXPECT_EQ(Contents(Path()), "abc") << "the refused ones must not cut it";
   first->reset();
-  EXPECT_TRUE(IsOk(FileJournal::OpenToAppend(Path(), 3).status()));
+  EXPECT_TRUE(IsOk(FileJournal::Open(Path()).status()));
 }
 
 TEST_F(FileJournalTest, AnotherProcessIsRefusedToo) {
@@ -176,7 +211,7 @@ TEST_F(FileJournalTest, AnotherProcessIsRefusedToo) {
   ASSERT_TRUE(IsOk(first.status()));
   const pid_t child = fork();
   if (child == 0) {
-    const auto second = FileJournal::OpenToAppend(Path(), 0);
+    const auto second = FileJournal::Open(Path());
     _exit(second.status().code() == absl::StatusCode::kFailedPrecondition ? 0 : 1);
   }
   int status = -1;
@@ -266,15 +301,15 @@ TEST_F(FileJournalTest, GoesOnAfterACrash) {
     ASSERT_TRUE(IsOk((*journal)->Append(torn.substr(0, torn.size() - 1))));
   }
   {
-    const std::string bytes = Contents(Path());
-    const auto recovered = Recover(bytes);
+    auto opened = FileJournal::Open(Path());
+    ASSERT_TRUE(IsOk(opened.status()));
+    const auto recovered = Recover(opened->bytes);
     ASSERT_TRUE(IsOk(recovered.status()));
     EXPECT_EQ(recovered->records.size(), 2U);
     EXPECT_NE(recovered->problem, "");
-    auto journal = FileJournal::OpenToAppend(Path(), recovered->valid_bytes);
-    ASSERT_TRUE(IsOk(journal.status()));
+    EXPECT_TRUE(IsOk(opened->journal->KeepFirst(recovered->valid_bytes)));
     RecordWriter next = recovered->Continue();
-    ASSERT_TRUE(IsOk((*journal)->Append(next.Frame(RecordKind::kEvent, "four"))));
+    ASSERT_TRUE(IsOk(opened->journal->Append(next.Frame(RecordKind::kEvent, "four"))));
   }
   const std::string bytes = Contents(Path());
   const auto recovered = Recover(bytes);

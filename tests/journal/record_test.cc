@@ -130,10 +130,12 @@ TEST(Record, EachTruncationGivesTheWholeRecordsBeforeIt) {
     if (size < kLine.size()) {
       EXPECT_EQ(recovered->valid_bytes, 0U);
       EXPECT_EQ(recovered->problem.empty(), size == 0);
+      EXPECT_EQ(recovered->end, size == 0 ? JournalEnd::kWhole : JournalEnd::kCut);
       continue;
     }
     EXPECT_EQ(recovered->valid_bytes, journal.ends[whole]);
     EXPECT_EQ(recovered->problem.empty(), size == journal.ends[whole]) << recovered->problem;
+    EXPECT_EQ(recovered->end, size == journal.ends[whole] ? JournalEnd::kWhole : JournalEnd::kCut);
     if (!recovered->problem.empty()) {
       EXPECT_NE(recovered->problem.find("is cut: "), std::string::npos) << recovered->problem;
     }
@@ -172,12 +174,47 @@ TEST(Record, NoFlippedBitIsOverlooked) {
       }
       ASSERT_TRUE(IsOk(recovered.status()));
       EXPECT_NE(recovered->problem, "") << at;
+      EXPECT_EQ(recovered->end, JournalEnd::kDamaged) << at << ": " << recovered->problem;
       std::size_t whole = 0;
       while (journal.ends[whole + 1] <= at) ++whole;
       ExpectSamples(*recovered, whole);
       EXPECT_EQ(recovered->valid_bytes, journal.ends[whole]);
     }
   }
+}
+
+// A length that points beyond the end is not taken for a cut end: what follows would be lost.
+TEST(Record, ADamagedLengthIsToldFromACutEnd) {
+  const Journalled journal = WriteSamples();
+  for (std::size_t record = 0; record < Samples().size(); ++record) {
+    for (const char* length : {"\x7F", "\xFF\x7F", "\xFF\xFF\x7F"}) {
+      std::string bytes = journal.bytes;
+      bytes.replace(journal.ends[record], record == 0 ? 2 : 1, length);
+      // Also if the last record is cut besides, as long as a whole one is before it.
+      for (const std::size_t cut : {0U, 1U}) {
+        if (cut == 1 && record + 2 >= Samples().size()) continue;
+        const auto recovered = Recover(std::string_view(bytes).substr(0, bytes.size() - cut));
+        ASSERT_TRUE(IsOk(recovered.status()));
+        ExpectSamples(*recovered, record);
+        EXPECT_EQ(recovered->end, JournalEnd::kDamaged) << record << ": " << recovered->problem;
+      }
+    }
+  }
+}
+
+// Large, and full of numbers that look like lengths and kinds.
+TEST(Record, ACutLargeSnapshotIsCut) {
+  Rng rng(1);
+  std::string payload;
+  while (payload.size() < 1'000'000) {
+    const std::uint64_t number = rng.Below(8);
+    if (number > 4) payload += std::string("\x80\xFA\x01", 3);  // 32000
+    payload += static_cast<char>(number);
+  }
+  const std::string bytes = RecordWriter().Frame(RecordKind::kSnapshot, payload);
+  const auto recovered = Recover(std::string_view(bytes).substr(0, bytes.size() - 1));
+  ASSERT_TRUE(IsOk(recovered.status()));
+  EXPECT_EQ(recovered->end, JournalEnd::kCut) << recovered->problem;
 }
 
 TEST(Record, MissingSwappedAndRepeatedRecordsAreFound) {

@@ -201,6 +201,99 @@ def test_damage_in_the_middle(path: Path) -> None:
     assert (records[-1].at, records[-1].text) == (at, restored.problem)
 
 
+def test_damage_is_not_removed(path: Path) -> None:
+    """One damaged byte: what is behind it is whole, and resuming must not remove it."""
+    busy_engine(journal=path)
+    whole = path.read_bytes()
+    records = gs.read_journal(path)
+    at = records[5].at
+    # In the payload; and in the length, which then points beyond the end, as if that were cut.
+    for where, mask in ((at + 3, 0x40), (at, 0x80), (at, 0x7F & ~whole[at])):
+        broken = bytearray(whole)
+        broken[where] ^= mask
+        path.write_bytes(broken)
+        with pytest.raises(gs.PreconditionFailed) as error:
+            gs.Engine.restore(path)
+        for part in (
+            repr(str(path)),
+            f"record 6 at byte {at} is damaged",
+            "restore with resume=False and begin a new journal with set_journal",
+            f"or cut the file to {at} bytes yourself",
+        ):
+            assert part in str(error.value)
+        assert path.read_bytes() == broken
+    # The remedies.
+    renewed = path.with_name("renewed")
+    engine = gs.Engine.restore(path, resume=False).engine
+    engine.set_journal(renewed)
+    engine.tick(99 * MINUTE)
+    assert gs.Engine.restore(renewed, resume=False).engine.state_hash == engine.state_hash
+    assert path.read_bytes() == broken
+    path.write_bytes(broken[:at])
+    assert gs.Engine.restore(path).problem is None
+
+
+def test_a_crash_before_the_first_record_is_whole(path: Path) -> None:
+    small_engine(journal=path)
+    whole = path.read_bytes()
+    first = gs.read_journal(path)[1].at
+    for cut in (1, 10, len("gpusched journal 1\n"), 30, first - 1):
+        path.write_bytes(whole[:cut])
+        with pytest.raises(gs.InvalidSpec if cut == 19 else gs.CorruptData):
+            gs.Engine.restore(path)
+        assert path.stat().st_size == cut
+        small_engine(journal=path)
+        assert path.read_bytes() == whole
+    path.write_bytes(whole[:first])
+    with pytest.raises(gs.AlreadyExists, match="use another path"):
+        gs.Engine(journal=path)
+
+
+def test_rotation(path: Path, tmp_path: Path) -> None:
+    engine = busy_engine(journal=path)
+    before = path.read_bytes()
+    second = tmp_path / "second"
+    engine.set_journal(second, durable=True)
+    assert [record.kind for record in gs.read_journal(second)] == ["snapshot"]
+    go(engine, 3 * MINUTE)
+    engine.cancel("a")
+    assert path.read_bytes() == before
+    restored = gs.Engine.restore(second, verify=True, resume=False)
+    assert (restored.problem, restored.engine.state_hash) == (None, engine.state_hash)
+    # The former one is free again; this one is not, and stays in use after a refusal.
+    assert gs.Engine.restore(path).problem is None
+    with pytest.raises(gs.PreconditionFailed, match="another writer has it"):
+        engine.set_journal(second)
+    with pytest.raises(gs.AlreadyExists, match="use another path"):
+        engine.set_journal(path)
+    with pytest.raises(gs.NotFound, match="No such file"):
+        engine.set_journal(tmp_path / "no" / "journal")
+    with pytest.raises(gs.InvalidSpec, match="path is 3; use the path of a file"):
+        engine.set_journal(3)  # type: ignore[arg-type]
+    with pytest.raises(gs.InvalidSpec, match="durable is True; it is about a journal"):
+        engine.set_journal(None, durable=True)
+    engine.tick(50 * MINUTE)
+    assert gs.Engine.restore(second, resume=False).engine.state_hash == engine.state_hash
+    engine.set_journal(None)
+    size = second.stat().st_size
+    engine.tick(60 * MINUTE)
+    assert second.stat().st_size == size
+
+
+@pytest.mark.parametrize("copy", COPIES, ids=["fork", "load"])
+def test_copies_get_a_journal_of_their_own(
+    copy: Callable[[gs.Engine], gs.Engine], path: Path, tmp_path: Path
+) -> None:
+    engine = busy_engine(journal=path)
+    size = path.stat().st_size
+    other = copy(engine)
+    other.set_journal(tmp_path / "other")
+    go(other, 3 * MINUTE)
+    assert path.stat().st_size == size
+    restored = gs.Engine.restore(tmp_path / "other", verify=True, resume=False)
+    assert restored.engine.state_hash == other.state_hash != engine.state_hash
+
+
 def test_without_resume_the_file_stays_as_it_is(path: Path) -> None:
     busy_engine(journal=path)
     with path.open("ab") as file:
@@ -252,8 +345,10 @@ def test_journals_that_cannot_be_written(path: Path, tmp_path: Path) -> None:
             gs.read_journal(missing)
     with pytest.raises(gs.NotFound, match="journal"):
         gs.Engine(journal=tmp_path / "no" / "journal")
-    with pytest.raises(gs.InvalidSpec, match="regular file"):
+    with pytest.raises(gs.InvalidSpec, match="Is a directory"):
         gs.Engine.restore(tmp_path)
+    with pytest.raises(gs.InvalidSpec, match="regular file"):
+        gs.Engine.restore(tmp_path, resume=False)
     with pytest.raises(gs.InvalidSpec, match="durable is True; nothing is appended"):
         gs.Engine.restore(path, resume=False, durable=True)
     with pytest.raises(gs.InvalidSpec, match="path is 3; use the path of a file"):

@@ -37,6 +37,11 @@ timeline:
       placements: {j: n1}
 """
 
+# Ten million values in eight lines.
+LAUGHS = "about:\n  - &l0 ha\n" + "".join(
+    f"  - &l{level} [{', '.join([f'*l{level - 1}'] * 10)}]\n" for level in range(1, 8)
+)
+
 # What is written instead of what, and the message.
 WRONG = [
     ("name: one", "nam: one", "f.yaml:1: nam is no key that is known here; did you mean name?"),
@@ -90,6 +95,17 @@ WRONG = [
     (WHOLE, "", "f.yaml:1: the file holds no scenario"),
     (WHOLE, WHOLE + "---\n" + WHOLE, "'one', as is the one on line 1; give each a name of its"),
     (WHOLE, "[" * 5000, "f.yaml:1: the file is nested too deeply"),
+    ("  - events:", f"  - at: {'9' * 400}s\n    events:", "; use 1152921504606846976us (2^60 mi"),
+    ("  - events:", f"  - at: {'9' * 5000}s\n    events:", "f.yaml:5: timeline[0].at is '9999"),
+    ("  - events:", "  - at: 1152921504606846976.5us\n    events:", "(2^60 microseconds) or less"),
+    (
+        "  - events:",
+        "  - at: 1152921504606846977us\n    events:",
+        "at is '1152921504606846977us'; u",
+    ),
+    ("  - events:", "  - at: 0.5us\n    events:", "at is '0.5us'; use a whole number of microse"),
+    ("  - events:", f"  - at: 0.{'3' * 5000}d\n    events:", "; use a whole number of microsecon"),
+    (WHOLE, WHOLE + LAUGHS, "f.yaml:1: the document is more than 200,000 values, with its aliases"),
     (WHOLE, "name: \x07", "f.yaml:1: the file is not YAML: "),
     (WHOLE, WHOLE.replace("cpu: 4", f"mem_mib: {'9' * 5000}"), "f.yaml:3: '9999"),
 ]
@@ -109,6 +125,29 @@ def test_plain_words_are_those_of_yaml_1_2() -> None:
     assert document.value == [
         "on", "no", "010", "1:30", 1000.0, 0.5, float("-inf"), None, 1000, "2024-01-01"
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "microseconds"),
+    [
+        ("9007199254740993us", 9007199254740993),
+        ("1152921504606846976us", 2**60),
+        (f"{'0' * 5000}1.5{'0' * 5000}ms", 1500),
+        ("0.1s", 100_000),
+        ("0.7d", 60_480_000_000),
+    ],
+)
+def test_durations_are_exact(text: str, microseconds: int) -> None:
+    (document,) = read_documents(text, "f")
+    assert document.duration() == microseconds
+
+
+def test_time_that_goes_back_by_a_microsecond_is_seen() -> None:
+    later = "  - at: 9007199254740993us\n    events:"
+    text = WHOLE.replace("  - events:", later) + (
+        "  - at: 9007199254740992us\n    events: [{uncordon: n1}]\n    expect: {jobs: [j]}\n"
+    )
+    assert "time does not go backwards" in "\n".join(result_lines(result(text)))
 
 
 def result(text: str) -> Result:
@@ -198,6 +237,18 @@ def test_fresh_processes_run_the_case(tmp_path: Path) -> None:
     assert "differs in process 1 of 2" in run_case(case, 1).failures[0].got
     file.unlink()
     assert "a process that ends with 1" in run_case(case, 1).failures[0].got
+
+
+def test_a_fresh_process_that_does_not_end_is_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scenario_repetition, "_CHILD_SECONDS", 0.001)
+    file = tmp_path / "f.yaml"
+    file.write_text(f"{WHOLE}fresh_processes: 1\n")
+    (case,) = read_text(file.read_text(), str(file))
+    (failure,) = run_case(case, 0).failures
+    assert str(failure.where) == f"{file}:10: fresh_processes"
+    assert failure.got == "process 1 of 1 still ran 'one' after 0.001 s"
 
 
 def test_variants_change_what_they_name() -> None:
@@ -308,6 +359,9 @@ def test_the_command_chooses_and_reports(
         (["empty"], "empty: the folder holds no file that ends in .yaml or .yml"),
         (["f.yaml", "-k", "x", "-k", "y"], "--only is 'x' or 'y'; none of the 1 scenarios has"),
         (["f.yaml", "--json", "./f.yaml"], "--json: the file is './f.yaml', a scenario; choose"),
+        ([".", "--json", "f.yaml"], "--json: the file is 'f.yaml', a scenario; choose another"),
+        ([".", "--json", "link"], "--json: the file is 'link', a scenario; choose another"),
+        ([".", "--json", "waiting_for.yaml"], "--json: the file is 'waiting_for.yaml', a scen"),
         (
             ["f.yaml", "--json", "no/r.json"],
             "--json: the file is 'no/r.json'; it cannot be",
@@ -325,7 +379,10 @@ def test_what_can_not_be_run_is_one_line(
     monkeypatch.chdir(tmp_path)
     Path("empty").mkdir()
     Path("f.yaml").write_text(WHOLE)
-    Path("latin.yaml").write_bytes(b"a\xe4")
+    if "latin.yaml" in arguments:
+        Path("latin.yaml").write_bytes(b"a\xe4")
+    Path("waiting_for.yaml").write_text("S-99: {room: attic, why: it is not built}\n")
+    Path("link").symlink_to("f.yaml")
     assert main(["test", *arguments]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""

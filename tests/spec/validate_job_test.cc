@@ -355,7 +355,7 @@ TEST(ValidateTaskKey, EachBadFieldIsNamedInEachEventThatCarriesIt) {
       {[](TaskKey& t) { t.index = -1; }, "task 'j/main/-1': index is -1; use 0 to 1048575"},
       {[](TaskKey& t) { t.index = kMaxTasksPerJob; }, "index is 1048576"},
       {[](TaskKey& t) { t.attempt = 0; },
-       "task 'j/main/0': attempt is 0; attempts count from 1; use 1 or more"}};
+       "task 'j/main/0': attempt is 0; attempts count from 1; use 1 to 9007199254740992"}};
   const TaskKey good{.job = "j", .group = "main", .index = 0, .attempt = 1};
   EXPECT_TRUE(IsOk(Validate(good)));
   for (const auto& bad : cases) {

@@ -23,8 +23,8 @@ struct Effect {
   bool changed = false;
   // If nothing changed: why, e.g. "attempt 1 of 'j/main/0' is over; attempt 2 is pending".
   std::string note;
-  // Attempts that are over and whose tasks wait again under the next number. If one of these still
-  // runs somewhere, it is nobody's any more: stop it.
+  // Attempts that are over and whose tasks wait again under the next number; not those of tasks
+  // that are not wanted any more. If one of these still runs somewhere, it is nobody's: stop it.
   std::vector<TaskKey> requeued;
   std::vector<JobEnded> ended;
   std::vector<std::string> expired_holds;

@@ -52,7 +52,9 @@ struct Evict {
 // the reason (see Shortfall), tasks for the reasons of gangs, jobs for kJobGroupIncomplete.
 struct WaitReason {
   Reason reason = Reason::kNone;
-  std::string group;    // the task group that finds no place; empty if the reason is the job's
+  // The task group that finds no place; "job/group" if it is of another job that starts with this
+  // one; empty if the reason is the job's.
+  std::string group;
   std::string subject;  // the node that comes nearest, or the job that stands in the way
   std::int64_t need = 0;
   std::int64_t have = 0;

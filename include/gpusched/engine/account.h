@@ -44,6 +44,10 @@ GPUSCHED_EXPORT JobStatus StatusOf(const ClusterState& state, JobId job);
 GPUSCHED_EXPORT std::string TaskNode(const ClusterState& state, const JobRow& job,
                                      std::uint32_t group, std::uint32_t index);
 
+// Its devices there.
+GPUSCHED_EXPORT DeviceMask TaskDevices(const ClusterState& state, const JobRow& job,
+                                       std::uint32_t group, std::uint32_t index);
+
 // The full account of one group that was looked at and found no place.
 struct GroupAccount {
   std::string job;  // another one if jobs start together

@@ -35,7 +35,8 @@ struct EnginePolicies {
   AnyJobOrder order;
 };
 
-// A factory for any score and filters: `PlacerOf(0.8 * fgd + 0.2 * BestFit{})`.
+// A factory for any score, and filters as Filters<…>: `PlacerOf(0.8 * fgd + 0.2 * BestFit{},
+// Filters<MyFilter>(MyFilter{}))`.
 template <PlacementScore P, class ExtraFilters = Filters<>>
 PlacerFactory PlacerOf(P score, ExtraFilters filters = ExtraFilters()) {
   return [score = std::move(score),
@@ -63,7 +64,8 @@ class GPUSCHED_EXPORT Engine {
 
   // Takes the plan as done: placed tasks are assumed to start, evicted ones to stop. Errors:
   // kFailedPrecondition if anything has changed since it was made (decide again), and those of the
-  // journal; then nothing has changed.
+  // journal; then nothing has changed. The plan is to be this engine's: one of a fork with as many
+  // changes behind it is not told apart.
   absl::StatusOr<Effect> Commit(const Plan& plan);
 
   // Takes back those placements of a committed plan that have not started; without any, no change.
@@ -85,9 +87,10 @@ class GPUSCHED_EXPORT Engine {
 
   // --- keeping -------------------------------------------------------------------------------
   // From now on each change is appended to the journal before it counts. A fresh writer: the
-  // present state goes first. One from Restore: the journal goes on where it ended, and the state
-  // must be that one. A change that can't be written is refused with the journal's error. Null:
-  // stop.
+  // present state goes first, and the journal must be empty. One from Restore: the journal goes on
+  // where it ended, and the state must be that one. A change that can't be written is refused with
+  // the journal's error. Null: stop. Errors: kFailedPrecondition (not empty, or as in Save), and
+  // those of the journal; then the former one stays.
   absl::Status SetJournal(std::unique_ptr<Journal> journal, RecordWriter writer = {});
 
   // The whole state as bytes: a journal of one record. Errors: kFailedPrecondition as in

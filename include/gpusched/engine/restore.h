@@ -26,6 +26,9 @@ struct RestoreReport {
   std::uint64_t plans = 0;  // committed ones among the records
   // Why the rest was left out, with the record and the byte; empty if nothing was.
   std::string problem;
+  // The same as a code. Unless it is whole or cut, to go on from `valid_bytes` removes records that
+  // may be whole.
+  JournalEnd end = JournalEnd::kWhole;
 };
 
 struct Restored {

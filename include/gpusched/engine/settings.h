@@ -18,8 +18,9 @@ struct EngineSettings {
   Duration repair_timeout = 10 * kMinute;
   // A waiting job keeps younger ones off the GPU models that it allows.
   bool strict_fifo = false;
-  // How many searches one job may take in a cycle, over all its alternatives, for its minimum; 1 or
-  // more. A gang that would take more waits, and is never called impossible because of it.
+  // How many searches one job may take in a cycle for its minimum, over all its alternatives,
+  // beyond one a task; 1 or more. A gang that would take more waits, and is never called impossible
+  // because of it.
   std::int64_t gang_search_limit = 2000;
 
   friend bool operator==(const EngineSettings&, const EngineSettings&) = default;

@@ -28,15 +28,17 @@ enum class Durability : std::uint8_t {
 // kUnavailable for the rest.
 class GPUSCHED_EXPORT FileJournal final : public Journal {
  public:
-  // Begins a file that does not exist or is empty. Errors: kAlreadyExists.
+  struct Opened;
+
+  // Begins a file that does not exist, or in which no first record stands: it is empty, or a crash
+  // has cut that record (see Recover); then it is begun anew. Errors: kAlreadyExists for any other.
   static absl::StatusOr<std::unique_ptr<FileJournal>> Create(
       std::string path, Durability durability = Durability::kProcess);
 
-  // Goes on with a file after `valid_bytes` of it (see Recover); what is beyond is removed. The
-  // file must not have been written to since it was read. Errors: kInvalidArgument if it is shorter
-  // than that.
-  static absl::StatusOr<std::unique_ptr<FileJournal>> OpenToAppend(
-      std::string path, std::uint64_t valid_bytes, Durability durability = Durability::kProcess);
+  // Opens a file to go on with it, and reads it once it is locked, so that nobody can append in
+  // between. Appends go to its end; call KeepFirst before if not all of it is valid. O(bytes).
+  static absl::StatusOr<Opened> Open(std::string path,
+                                     Durability durability = Durability::kProcess);
 
   FileJournal(const FileJournal&) = delete;
   FileJournal& operator=(const FileJournal&) = delete;
@@ -47,6 +49,11 @@ class GPUSCHED_EXPORT FileJournal final : public Journal {
   // each further append tries that first and is refused until it has worked.
   absl::Status Append(std::string_view bytes) override;
 
+  // Removes what is beyond the first `bytes` (see Recovered::valid_bytes). Errors:
+  // kInvalidArgument if it has fewer; kUnavailable, and then as a failed Append.
+  absl::Status KeepFirst(std::uint64_t bytes);
+
+  bool empty() const override { return size_ == 0; }
   const std::string& path() const { return path_; }
   // Bytes in the file, with what was there before.
   std::uint64_t size() const { return size_; }
@@ -54,8 +61,10 @@ class GPUSCHED_EXPORT FileJournal final : public Journal {
  private:
   FileJournal(std::string path, int descriptor, Durability durability);
 
-  static absl::StatusOr<std::unique_ptr<FileJournal>> Open(std::string path, int flags,
+  static absl::StatusOr<std::unique_ptr<FileJournal>> Lock(std::string path, int flags,
                                                            Durability durability);
+  // Whether a crash has cut the first record, so that nothing in the file counts.
+  absl::StatusOr<bool> HasNoRecord() const;
   absl::Status Restore();
 
   std::string path_;
@@ -63,6 +72,11 @@ class GPUSCHED_EXPORT FileJournal final : public Journal {
   Durability durability_;
   std::uint64_t size_ = 0;
   bool beyond_size_ = false;  // the file may be longer than size_
+};
+
+struct FileJournal::Opened {
+  std::unique_ptr<FileJournal> journal;
+  std::string bytes;  // all of the file
 };
 
 // The whole file. Errors: as of opening a journal, whoever else has it open. O(bytes).

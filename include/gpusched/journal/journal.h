@@ -15,6 +15,8 @@ class GPUSCHED_EXPORT Journal {
  public:
   virtual ~Journal() = default;
   virtual absl::Status Append(std::string_view bytes) = 0;
+  // Whether nothing has been appended yet, by this object or whoever wrote before it.
+  virtual bool empty() const = 0;
 };
 
 }  // namespace gpusched

@@ -73,16 +73,27 @@ struct Record {
   std::uint64_t at = 0;      // the byte at which the record begins
 };
 
+// What is wrong with the end of a journal, which is what comes after its valid part.
+enum class JournalEnd : std::uint8_t {
+  kWhole,         // nothing
+  kCut,           // it stops within a record: what a crash while writing leaves
+  kDamaged,       // bytes are not what was written, or are missing; whole records may follow
+  kDoesNotApply,  // a whole record, but not one for this state (see Restore)
+};
+
 // What a journal holds, up to the first thing that is wrong with it.
 struct GPUSCHED_EXPORT Recovered {
   std::vector<Record> records;
-  // How far the bytes are good; appending starts here (FileJournal::OpenToAppend).
+  // How far the bytes are good; appending starts here (FileJournal::KeepFirst).
   std::uint64_t valid_bytes = 0;
   // The digest of the last good record.
   std::uint64_t chain = 0;
   // What is wrong with the rest and where: "record 17 at byte 4711 is cut: 34 of 80 bytes". Empty
-  // if all is well. A cut end is what a crash while writing leaves behind.
+  // if all is well.
   std::string problem;
+  // The same as a code; never kDoesNotApply. Only a cut end may be removed without a loss: a length
+  // that is damaged and points beyond the end is told from it by the whole records that follow.
+  JournalEnd end = JournalEnd::kWhole;
 
   // Frames what is to be appended at `valid_bytes`.
   RecordWriter Continue() const;

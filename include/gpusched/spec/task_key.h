@@ -8,6 +8,9 @@
 
 namespace gpusched {
 
+// Largest number of an attempt: 2^53, so that it stays exact in any language.
+inline constexpr std::int64_t kMaxAttempt = std::int64_t{1} << 53;
+
 // A task is (job, group, index). Attempts count from 1: a task that is lost, fails or expires is
 // placed anew under the next number, so that late news of the former attempt is told apart.
 struct TaskKey {

@@ -91,6 +91,8 @@ struct GroupState {
            wanted_in(TaskPhase::kFinished);
   }
   std::int64_t missing() const { return present() < min_available ? min_available - present() : 0; }
+  // The first `most` tasks that are wanted and pending, in order.
+  GPUSCHED_EXPORT std::vector<std::uint32_t> Pending(std::int64_t most) const;
   std::int64_t placed() const {
     return surplus_placed + wanted_in(TaskPhase::kAssumed) + wanted_in(TaskPhase::kRunning) +
            wanted_in(TaskPhase::kEvicting);
@@ -112,8 +114,9 @@ struct GPUSCHED_EXPORT JobRow {
   bool holds_something() const;
   // The job stays with its alternative: a task of it is placed, or has finished.
   bool bound() const;
-  // Each group has its minimum.
-  bool whole() const;
+  // Tasks that the groups lack for their minimum; none: the job is whole.
+  std::int64_t missing() const;
+  bool whole() const { return missing() == 0; }
   // Each wanted task has finished.
   bool all_finished() const;
   bool has_label(const Label& label) const;

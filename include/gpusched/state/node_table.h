@@ -95,6 +95,9 @@ class GPUSCHED_EXPORT NodeTable {
   void SetForeign(std::uint32_t slot, const ForeignUsage& usage);
   // Replaces the capacity by what the spec says (its name is not read).
   void Update(std::uint32_t slot, const NodeSpec& spec, std::span<const std::uint32_t> models);
+  // The models of all rows of the node, lost devices included; and puts such ones back.
+  std::vector<std::uint32_t> RowModels(std::uint32_t slot) const;
+  void SetRowModels(std::uint32_t slot, std::span<const std::uint32_t> models);
   void SetCordoned(std::uint32_t slot, bool cordoned) { hot_[slot].cordoned = cordoned; }
   // Moves what a task of this shape would take in (sign 1) or out of (−1) the held columns.
   void AddHeld(std::uint32_t slot, const Shape& shape, DeviceMask devices, std::int64_t sign);

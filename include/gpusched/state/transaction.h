@@ -122,6 +122,7 @@ class GPUSCHED_EXPORT Transaction {
     kSetHeader,
     kSetTask,
     kSetJob,
+    kSetParked,
     kSetNow,
   };
   // `slot` is that of the node, task or job; `extra` a position (kRemoveNode: in the node order,
@@ -131,6 +132,10 @@ class GPUSCHED_EXPORT Transaction {
     Op op;
     std::uint32_t slot;
     std::size_t extra = 0;
+  };
+  struct SavedNode {
+    NodeSpec spec;
+    std::vector<std::uint32_t> row_models;  // lost devices have one too
   };
   struct SavedTask {
     std::uint32_t group, index;
@@ -154,11 +159,12 @@ class GPUSCHED_EXPORT Transaction {
   ClusterState& state_;
   std::vector<Entry> log_;
   std::vector<ForeignUsage> saved_foreign_;
-  std::vector<NodeSpec> saved_nodes_;
+  std::vector<SavedNode> saved_nodes_;
   std::vector<Hold> saved_holds_;
   std::vector<SavedTask> saved_tasks_;
   std::vector<JobHeader> saved_headers_;
   std::vector<JobRow> saved_jobs_;
+  std::vector<std::vector<ParkedTask>> saved_parked_;
   std::vector<Time> saved_times_;
   bool open_ = false;
 };
