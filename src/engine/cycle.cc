@@ -82,7 +82,7 @@ absl::Status Cycle::EvictWhatMustGo(JobId job) {
       if (!all && i < group.count) continue;
       const TaskIndex task{.job = job, .group = g, .index = i};
       const EvictCause cause = all.value_or(EvictCause::kScaledDown);
-      steps_.push_back(
+      steps_.emplace_back(
           Evict{.task = lifecycle_.KeyOf(task), .node = lifecycle_.NodeOf(task), .cause = cause});
       GPUSCHED_RETURN_IF_ERROR(lifecycle_.MarkEvicting(task, cause));
     }
@@ -134,7 +134,7 @@ absl::Status Cycle::Serve(JobId job) {
   }
   for (const JobId member : unit) served_[member.slot] = 1;
   accounting_ = std::find(unit.begin(), unit.end(), account_for_) != unit.end();
-  const absl::Status status = ServeUnit(unit);
+  absl::Status status = ServeUnit(unit);
   accounting_ = false;
   return status;
 }

@@ -146,15 +146,14 @@ absl::Status Cycle::Place(const std::vector<Demand>& demands,
               return key(a) < key(b);
             });
   std::size_t next = 0;
-  for (std::uint32_t d = 0; d < demands.size(); ++d) {
-    const Demand& demand = demands[d];
+  for (const Demand& demand : demands) {
     const JobRow& row = Row(demand.job);
     std::int64_t first_rank = 0;
     for (std::uint32_t g = 0; g < demand.group; ++g) first_rank += row.groups[g].count;
     for (const std::uint32_t index : demand.indices) {
       const GangPlacement& placement = placements[next++];
       const TaskIndex task{.job = demand.job, .group = demand.group, .index = index};
-      steps_.push_back(
+      steps_.emplace_back(
           gpusched::Place{.task = lifecycle_.KeyOf(task),
                           .node = std::string(state_.node_name(placement.placement.node)),
                           .devices = placement.placement.devices,
@@ -222,6 +221,7 @@ absl::StatusOr<std::vector<ModelMask>> Cycle::ModelsFor(JobId job, SearchBudget&
     }
   }
   std::vector<ModelMask> masks;
+  masks.reserve(models.size());
   for (const std::uint32_t model : models) masks.push_back(ModelMask{1} << model);
   return masks;
 }

@@ -187,9 +187,9 @@ void Cycle::Answer(JobId job, const Failure& failure) {
   // Of jobs that start together, all wait for the same.
   if (!why.group.empty() && failure.job != name) why.group = failure.job + '/' + why.group;
   if (failure.outcome == Outcome::kNever) {
-    steps_.push_back(Reject{.job = name, .why = why});
+    steps_.emplace_back(Reject{.job = name, .why = why});
   } else {
-    steps_.push_back(Wait{.job = name, .why = why});
+    steps_.emplace_back(Wait{.job = name, .why = why});
   }
   if (job != account_for_) return;
   account_.outcome = failure.outcome;

@@ -37,8 +37,9 @@ class AnyJobOrder {
   AnyJobOrder() : AnyJobOrder(FifoPriority{}) {}
   // Asked in this order: whether this very class is a JobOrder depends on this constructor.
   template <class O>
+  // NOLINTNEXTLINE(google-explicit-constructor)
   requires(!std::same_as<O, AnyJobOrder>) && JobOrder<O> AnyJobOrder(O order)
-      : key_(std::move(order)) {}  // NOLINT(google-explicit-constructor)
+      : key_(std::move(order)) {}
 
   JobKey operator()(const StateView& view, const JobRow& job) const { return key_(view, job); }
 
