@@ -55,8 +55,8 @@ GroupUpdate GroupUpdateOf(const std::string& group, py::handle value, const std:
   const std::string field = absl::StrCat("groups[", Quoted(group), "]");
   constexpr const char* kRemedy = "use a dict with count, min_available, shape";
   for (const auto& [key, part] : Dict(value, where, field, kRemedy)) {
-    const std::string name = Text(key, where, field + " key");
-    const std::string entry = field + "." + name;
+    const std::string name = Text(key, where, absl::StrCat(field, " key"));
+    const std::string entry = absl::StrCat(field, ".", name);
     if (name == "count") {
       update.count = NumberIf(part, where, entry, kCountRemedy);
     } else if (name == "min_available") {
