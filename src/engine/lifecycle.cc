@@ -189,7 +189,8 @@ bool Lifecycle::JobGroupStarted(const std::string& group) const {
 
 absl::Status Lifecycle::FindForStep(const TaskKey& key, std::optional<std::int64_t> alternative,
                                     TaskIndex& task) {
-  const auto wrong = [&](std::string_view field, std::string value, std::string_view remedy) {
+  const auto wrong = [&](std::string_view field, const std::string& value,
+                         std::string_view remedy) {
     return InvalidField("plan for " + Quoted(TaskName(key)), field, value, remedy);
   };
   const auto job = state_.FindJob(key.job);

@@ -19,7 +19,9 @@ struct TaskKey {
   std::int64_t index = 0;
   std::int64_t attempt = 1;
 
-  friend auto operator<=>(const TaskKey&, const TaskKey&) = default;
+  // clang-tidy 14 takes the 0 that such a comparison is compared with for a null pointer.
+  friend auto operator<=>(const TaskKey&,
+                          const TaskKey&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 // "job/group/index"; unique, because a group's name has no '/'.
