@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "arguments.h"
 #include "job.h"
+#include "sharing.h"
 #include "spec.h"
 #include "task.h"
 
@@ -100,6 +101,7 @@ void BindTaskStatus(py::module_& module) {
       .def_property_readonly(
           "devices", [](const TaskStatus& t) { return DevicesTuple(t.devices); },
           "Indices of the devices that it holds.")
+      .def_readonly("grant", &TaskStatus::grant, "How it has them, a DeviceGrant.")
       .def_property_readonly(
           "deadline", [](const TaskStatus& t) { return TimeOrNone(t.deadline); },
           "Of an assumed task: when it is queued again; else None.")
@@ -153,6 +155,9 @@ void BindHoldInfo(py::module_& module) {
           "devices", [](const Hold& h) { return DevicesTuple(h.devices); },
           "Indices of the devices that it is of.")
       .def_property_readonly(
+          "instances", [](const Hold& h) { return InstancesTuple(h.instances); },
+          "The MIG instances that it is of.")
+      .def_property_readonly(
           "shape", [](const Hold& h) { return ShapeOf(h.shape); }, "How much, as one task asks it.")
       .def_property_readonly(
           "until", [](const Hold& h) { return TimeOrNone(h.until); }, "When it ends, or None.")
@@ -185,6 +190,7 @@ PyHoldInfo HoldInfoOf(const ClusterState& state, const Hold& hold) {
           .owner = hold.owner,
           .node = std::string(state.node_name(hold.placement.node)),
           .devices = hold.placement.devices,
+          .instances = hold.placement.instances,
           .shape = SpecOf(state, state.shapes()[hold.shape]),
           .until = hold.until};
 }

@@ -35,6 +35,7 @@ struct PyHoldInfo {
   std::string owner;
   std::string node;
   DeviceMask devices;
+  std::vector<MigInstance> instances;
   ShapeSpec shape;
   Time until = kNoDeadline;
 };

@@ -77,6 +77,13 @@ std::int64_t WholeNumber(py::handle value, std::string_view where, std::string_v
   return number;
 }
 
+bool Flag(py::handle value, std::string_view where, std::string_view field) {
+  if (!py::isinstance<py::bool_>(value)) {
+    Raise(InvalidField(where, field, Shown(value), "use True or False"));
+  }
+  return value.cast<bool>();
+}
+
 std::optional<std::int64_t> NumberIf(py::handle value, std::string_view where,
                                      std::string_view field, std::string_view remedy) {
   if (value.is_none()) return std::nullopt;

@@ -31,6 +31,8 @@ std::vector<std::string> Texts(py::handle value, std::string_view where, std::st
 // Any iterable of device indices, each once.
 DeviceMask Devices(py::handle value, std::string_view where);
 
+bool Flag(py::handle value, std::string_view where, std::string_view field);
+
 // A whole number, or None.
 std::optional<std::int64_t> NumberIf(py::handle value, std::string_view where,
                                      std::string_view field,

@@ -8,12 +8,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "arguments.h"
+#include "catalog.h"
 #include "cluster_steps.h"
+#include "gpusched/engine/account.h"
 #include "gpusched/spec/field_error.h"
 #include "gpusched/state/audit.h"
 #include "gpusched/state/state_hash.h"
 #include "node_info.h"
-#include "node_spec.h"
 #include "transaction.h"
 
 namespace gpusched::bindings {
@@ -23,6 +24,7 @@ struct PyTaskInfo {
   std::string name;
   std::string node;
   DeviceMask devices;
+  DeviceGrant grant;
   ShapeSpec shape;
 };
 
@@ -31,6 +33,7 @@ PyTaskInfo TaskInfo(const ClusterState& state, std::uint32_t slot) {
   return {.name = std::string(state.task_name(state.tasks().id(slot))),
           .node = std::string(state.node_name(row.placement.node)),
           .devices = row.placement.devices,
+          .grant = GrantOf(state, state.shapes()[row.shape], row.placement),
           .shape = SpecOf(state, state.shapes()[row.shape])};
 }
 
@@ -51,6 +54,7 @@ void BindTaskInfo(py::module_& module) {
       .def_property_readonly(
           "devices", [](const PyTaskInfo& t) { return DevicesTuple(t.devices); },
           "Indices of the devices it holds.")
+      .def_readonly("grant", &PyTaskInfo::grant, "How it has them, a DeviceGrant.")
       .def_property_readonly(
           "shape", [](const PyTaskInfo& t) { return ShapeOf(t.shape); }, "What it asked.")
       .def("__repr__", [](const PyTaskInfo& t) {
@@ -118,14 +122,15 @@ cluster is not thread-safe; threads that share one must take turns.
 >>> cluster.capacity.gpu_milli
 8000)");
   cluster
-      .def(py::init([](const py::object& opaque_models) {
-             return std::make_shared<PyCluster>(CatalogOf(opaque_models, "cluster"));
+      .def(py::init([](const py::object& opaque_models, const py::object& catalog) {
+             return std::make_shared<PyCluster>(CatalogOf(catalog, opaque_models, "cluster"));
            }),
-           py::kw_only(), py::arg("opaque_models") = py::tuple(),
+           py::kw_only(), py::arg("opaque_models") = py::tuple(), py::arg("catalog") = py::none(),
            R"(An empty cluster.
 
 opaque_models: names of GPU models beyond the catalogue (see models()), such as a trace's anonymised
-    "G2". They are compared for equality and nothing else.)")
+    "G2". They are compared for equality and nothing else.
+catalog: a Catalog, with models and MIG geometries of your own.)")
       .def(
           "transaction",
           [](const std::shared_ptr<PyCluster>& self) {

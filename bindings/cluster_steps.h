@@ -10,6 +10,7 @@
 #include "cluster.h"
 #include "gpusched/spec/field_error.h"
 #include "node_spec.h"
+#include "sharing.h"
 #include "spec.h"
 #include "transaction.h"
 
@@ -70,22 +71,25 @@ is free. device_milli: thousandths by device index. Raises NotFound or InvalidSp
       .def(
           "place",
           [](Self& self, const py::object& task, const PyShape& shape, const py::object& node,
-             const py::object& devices) {
+             const py::object& devices, const py::object& instances) {
             const std::string name = Text(task, "task", "name");
             const std::string where = "task " + Quoted(name);
             const std::string node_name = Text(node, where, "node");
-            const DeviceMask mask = Devices(devices, where);
+            const std::vector<MigInstance> parts = InstancesOf(instances, where);
+            const DeviceMask mask = parts.empty() ? Devices(devices, where) : DevicesOf(parts);
             self.Step([&](Transaction& tx) {
               PyCluster& cluster = ClusterOf(self);
-              const NodeId id = cluster.FindNode(node_name);
-              return tx.Place(name, cluster.Intern(shape), {.node = id, .devices = mask}).status();
+              const Placement there{
+                  .node = cluster.FindNode(node_name), .devices = mask, .instances = parts};
+              return tx.Place(name, cluster.Intern(shape), there).status();
             });
           },
           py::arg("task"), py::arg("shape"), py::kw_only(), py::arg("node"),
-          py::arg("devices") = py::tuple(),
+          py::arg("devices") = py::tuple(), py::arg("instances") = py::none(),
           R"(Gives a task its resources at a place that you name.
 
 devices: indices on the node; one for a share, as many as asked for whole ones, none without GPU.
+instances: instead of devices, MIG instances: (device, profile, start).
 
 Raises AlreadyExists for a running name, NotFound for an unknown node, InvalidSpec, or
 PreconditionFailed if it does not fit there exactly.)")

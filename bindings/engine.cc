@@ -5,10 +5,10 @@
 
 #include "account.h"
 #include "arguments.h"
+#include "catalog.h"
 #include "gpusched/spec/field_error.h"
 #include "job.h"
 #include "journal.h"
-#include "node_spec.h"
 #include "policy.h"
 #include "reference.h"
 #include "status.h"
@@ -57,7 +57,8 @@ void PyEngine::Validate() {
         "start, so ask for it when the engine is made"));
   }
   validator_.emplace(ValidatorOptions{.start_timeout = engine_.settings().start_timeout,
-                                      .repair_timeout = engine_.settings().repair_timeout});
+                                      .repair_timeout = engine_.settings().repair_timeout},
+                     state.catalog());
   validator_->Observe(Tick{.now = state.now()});
 }
 
@@ -117,9 +118,10 @@ Durability DurabilityOf(bool durable) {
 namespace {
 
 std::shared_ptr<PyEngine> MakeEngine(py::handle policy, py::handle opaque_models,
-                                     py::handle start_timeout, py::handle repair_timeout,
-                                     bool strict_fifo, py::handle gang_search_limit,
-                                     py::handle journal, bool durable, bool validate) {
+                                     py::handle catalog, py::handle start_timeout,
+                                     py::handle repair_timeout, bool strict_fifo,
+                                     py::handle gang_search_limit, py::handle journal, bool durable,
+                                     bool validate) {
   const EngineSettings settings{
       .start_timeout = WholeNumber(start_timeout, "engine", "start_timeout", kTimeRemedy),
       .repair_timeout = WholeNumber(repair_timeout, "engine", "repair_timeout", kTimeRemedy),
@@ -127,10 +129,10 @@ std::shared_ptr<PyEngine> MakeEngine(py::handle policy, py::handle opaque_models
       .gang_search_limit = WholeNumber(gang_search_limit, "engine", "gang_search_limit",
                                        "use a whole number, 1 or more")};
   const py::object chosen = PolicyOf(policy);
-  auto engine =
-      std::make_shared<PyEngine>(ValueOrRaise(Engine::Create(settings, PoliciesOf(chosen),
-                                                             CatalogOf(opaque_models, "engine"))),
-                                 chosen);
+  auto engine = std::make_shared<PyEngine>(
+      ValueOrRaise(Engine::Create(settings, PoliciesOf(chosen),
+                                  CatalogOf(catalog, opaque_models, "engine"))),
+      chosen);
   if (validate) engine->Validate();
   if (!journal.is_none()) {
     const std::string path = Path(journal, "engine", "journal");
@@ -183,7 +185,7 @@ wait large: TooFewWholeDevices, group 'main', needs 2, has 1 (n1)
 3)");
   engine
       .def(py::init(&MakeEngine), py::arg("policy") = "best_fit", py::kw_only(),
-           py::arg("opaque_models") = py::tuple(),
+           py::arg("opaque_models") = py::tuple(), py::arg("catalog") = py::none(),
            py::arg("start_timeout") = EngineSettings().start_timeout,
            py::arg("repair_timeout") = EngineSettings().repair_timeout,
            py::arg("strict_fifo") = false,
@@ -193,6 +195,7 @@ wait large: TooFewWholeDevices, group 'main', needs 2, has 1 (n1)
 
 policy: ranks the places of a task: a Policy, or the name of one.
 opaque_models: names of GPU models beyond the catalogue (see models()).
+catalog: a Catalog, with models and MIG geometries of your own; save() and journals have them too.
 start_timeout: placed tasks that nobody said to have started are queued again after this.
 repair_timeout: a gang that lost a member and is not whole again after this is released.
 strict_fifo: a waiting job keeps younger ones off the GPU models that it allows.

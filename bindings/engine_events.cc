@@ -10,6 +10,7 @@
 #include "gpusched/spec/field_error.h"
 #include "job.h"
 #include "node_spec.h"
+#include "sharing.h"
 #include "spec.h"
 #include "status.h"
 #include "task.h"
@@ -90,13 +91,17 @@ Effect OnUpdateJob(PyEngine& self, const py::object& name, const py::object& que
 }
 
 Effect OnStarted(PyEngine& self, const py::object& task, const py::object& node,
-                 const py::object& devices) {
+                 const py::object& devices, const py::object& instances) {
   TaskStarted started{.task = TaskKeyOf(task), .place = {}};
   const std::string where = "task " + Quoted(TaskName(started.task));
   if (!node.is_none()) {
     started.place = TaskPlace{.node = Text(node, where, "node"), .devices = {}};
     if (!devices.is_none()) started.place->devices = Devices(devices, where);
-  } else if (!devices.is_none()) {
+    started.place->instances = InstancesOf(instances, where);
+    if (!instances.is_none() && devices.is_none()) {
+      started.place->devices = DevicesOf(started.place->instances);
+    }
+  } else if (!devices.is_none() || !instances.is_none()) {
     Raise(InvalidField(where, "node", "None", "name the node of the devices"));
   }
   return self.Apply(started);
@@ -104,14 +109,15 @@ Effect OnStarted(PyEngine& self, const py::object& task, const py::object& node,
 
 Effect OnHold(PyEngine& self, const py::object& name, const py::object& owner,
               const py::object& node, const PyShape& shape, const py::object& devices,
-              const py::object& until) {
+              const py::object& instances, const py::object& until) {
   HoldCapacity hold;
   hold.name = Text(name, "hold", "name");
   hold.shape = shape.spec;
   const std::string where = "hold " + Quoted(hold.name);
   hold.owner = Text(owner, where, "owner");
   hold.node = Text(node, where, "node");
-  hold.devices = Devices(devices, where);
+  hold.instances = InstancesOf(instances, where);
+  hold.devices = hold.instances.empty() ? Devices(devices, where) : DevicesOf(hold.instances);
   hold.until = NumberIf(until, where, "until", kTimeRemedy).value_or(kNoDeadline);
   return self.Apply(hold);
 }
@@ -190,11 +196,13 @@ Pending tasks are gone at once; the next plan evicts placed ones, and the job is
 
 void DefineTaskEvents(PyEngineClass& type) {
   type.def("started", &OnStarted, py::arg("task"), py::kw_only(), py::arg("node") = py::none(),
-           py::arg("devices") = py::none(), R"(A placed task runs.
+           py::arg("devices") = py::none(), py::arg("instances") = py::none(),
+           R"(A placed task runs.
 
 task: a Task, a Place or Evict, or (job, group, index, attempt); so for all news of tasks. News of an
     attempt that is over changes nothing.
-node, devices: where it runs. A pending task is adopted as it was found running there, whatever is
+node, devices, instances: where it runs; instances are MIG instances, (device, profile, start), and
+    name the devices too. A pending task is adopted as it was found running there, whatever is
     free, even if the node has not joined yet: for restoring without a journal.
 
 Raises InvalidSpec for an attempt that was never placed or a place that is not its own.)");
@@ -221,7 +229,8 @@ Raises InvalidSpec for an attempt that was never placed or a place that is not i
 
 void DefineOtherEvents(PyEngineClass& type) {
   type.def("hold", &OnHold, py::arg("name"), py::kw_only(), py::arg("owner"), py::arg("node"),
-           py::arg("shape"), py::arg("devices") = py::tuple(), py::arg("until") = py::none(),
+           py::arg("shape"), py::arg("devices") = py::tuple(), py::arg("instances") = py::none(),
+           py::arg("until") = py::none(),
            R"(Keeps capacity of a node for a job: others see it as not free.
 
 It ends when the job is placed, wherever that is, when it is dropped, or at `until`. The owner need

@@ -2,8 +2,10 @@
 #include <pybind11/pybind11.h>
 
 #include "account.h"
+#include "catalog.h"
 #include "cluster.h"
 #include "engine.h"
+#include "fragmentation.h"
 #include "job.h"
 #include "journal.h"
 #include "node_info.h"
@@ -12,6 +14,7 @@
 #include "policy.h"
 #include "refusal.h"
 #include "scheduler.h"
+#include "sharing.h"
 #include "sim.h"
 #include "spec.h"
 #include "task_group.h"
@@ -21,12 +24,15 @@
 PYBIND11_MODULE(_core, module) {
   module.doc() = "The library behind libgpusched. Import libgpusched instead.";
   module.attr("__version__") = GPUSCHED_VERSION;
+  gpusched::bindings::BindSharing(module);
   gpusched::bindings::BindSpec(module);
   gpusched::bindings::BindNodeSpec(module);
+  gpusched::bindings::BindCatalog(module);
   gpusched::bindings::BindNodeInfo(module);
   gpusched::bindings::BindCluster(module);
   gpusched::bindings::BindTransaction(module);
   gpusched::bindings::BindPolicy(module);
+  gpusched::bindings::BindFragmentation(module);
   gpusched::bindings::BindRefusal(module);
   gpusched::bindings::BindScheduler(module);
   gpusched::bindings::BindTaskGroup(module);

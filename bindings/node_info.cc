@@ -30,7 +30,9 @@ PyNodeInfo NodeInfoOf(const ClusterState& state, std::uint32_t slot) {
     const DeviceFree& free = nodes.device_free(slot)[i];
     info.devices.push_back({.model = std::string(state.models().name(free.model)),
                             .ledger = nodes.devices(slot)[i],
-                            .free = free});
+                            .free = free,
+                            .spec = SpecOf(nodes.devices(slot)[i], nodes.mig().geometry(free.model),
+                                           state.models().name(free.model))});
   }
   for (std::size_t kind = 0; kind < kTaskKinds; ++kind) {
     info.tasks += nodes.tasks(slot, static_cast<TaskKind>(kind));
@@ -82,6 +84,20 @@ void BindNodeInfo(py::module_& module) {
                              [memory](const Info& d) { return memory(d, d.ledger.used.mem_mib); })
       .def_property_readonly("mem_free_mib",
                              [memory](const Info& d) { return memory(d, d.free.mem_mib); })
+      .def_readonly("spec", &Info::spec, "What it was described as, a Device.")
+      .def_property_readonly(
+          "used_parts", [](const Info& d) { return d.ledger.used_by.parts; },
+          "Replicas, or compute slices, that our tasks have.")
+      .def_property_readonly(
+          "used_slices",
+          [](const Info& d) {
+            py::list slices;
+            for (std::size_t i = 0; i < d.ledger.used_by.slices.size(); ++i) {
+              if (d.ledger.used_by.slices[i] > 0) slices.append(i);
+            }
+            return py::tuple(slices);
+          },
+          "Memory slices that MIG instances of our tasks have.")
       .def("__repr__", [](const Info& d) {
         return absl::StrCat("DeviceInfo('", d.model, "', free_milli=", d.free.gpu_milli, " of ",
                             d.ledger.capacity.gpu_milli, ")");

@@ -19,6 +19,7 @@ struct PyDeviceInfo {
   std::string model;
   DeviceLedger ledger;
   DeviceFree free;
+  DeviceSpec spec;
 };
 
 struct PyNodeInfo {

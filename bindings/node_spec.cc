@@ -7,17 +7,25 @@
 #include "arguments.h"
 #include "gpusched/base/device_mask.h"
 #include "gpusched/spec/field_error.h"
+#include "sharing.h"
 #include "status.h"
 
 namespace gpusched::bindings {
 namespace {
 
-DeviceSpec MakeDevice(py::handle model, py::handle gpu_milli, py::handle gpu_mem_mib) {
+DeviceSpec MakeDevice(py::handle model, py::handle gpu_milli, py::handle gpu_mem_mib,
+                      py::handle reserved_mem_mib, py::handle sharing, py::handle replicas,
+                      py::handle partitions, py::handle partition_on_demand) {
   DeviceSpec device{.model = Text(model, "device", "model"), .gpu_mem_mib = std::nullopt};
   device.gpu_milli = WholeNumber(gpu_milli, "device", "gpu_milli");
   if (!gpu_mem_mib.is_none()) {
     device.gpu_mem_mib = WholeNumber(gpu_mem_mib, "device", "gpu_mem_mib");
   }
+  device.reserved_mem_mib = WholeNumber(reserved_mem_mib, "device", "reserved_mem_mib");
+  device.sharing = SharingModeOf(sharing, "device", "sharing");
+  device.replicas = WholeNumber(replicas, "device", "replicas");
+  device.partitions = PartitionsOf(partitions, "device", "partitions");
+  device.partition_on_demand = Flag(partition_on_demand, "device", "partition_on_demand");
   return device;
 }
 
@@ -25,6 +33,22 @@ std::string DeviceText(const DeviceSpec& device) {
   std::string text = absl::StrCat("Device('", device.model, "'");
   if (device.gpu_milli != kMilli) absl::StrAppend(&text, ", gpu_milli=", device.gpu_milli);
   if (device.gpu_mem_mib) absl::StrAppend(&text, ", gpu_mem_mib=", *device.gpu_mem_mib);
+  if (device.reserved_mem_mib != 0) {
+    absl::StrAppend(&text, ", reserved_mem_mib=", device.reserved_mem_mib);
+  }
+  if (device.sharing != SharingMode::kFraction) {
+    absl::StrAppend(&text, ", sharing='", std::string(SharingModeName(device.sharing)), "'");
+  }
+  if (device.replicas != 1) absl::StrAppend(&text, ", replicas=", device.replicas);
+  if (!device.partitions.empty()) {
+    absl::StrAppend(&text, ", partitions=[");
+    for (std::size_t i = 0; i < device.partitions.size(); ++i) {
+      absl::StrAppend(&text, i == 0 ? "('" : ", ('", device.partitions[i].profile, "', ",
+                      device.partitions[i].start, ")");
+    }
+    absl::StrAppend(&text, "]");
+  }
+  if (device.partition_on_demand) absl::StrAppend(&text, ", partition_on_demand=True");
   return text + ")";
 }
 
@@ -117,11 +141,21 @@ void BindNodeSpec(py::module_& module) {
 >>> cluster = gs.Cluster()
 >>> cluster.add_node("n1", cpu=64, mem_mib=262144, devices=[gs.Device("T4"), gs.Device("A10")]))")
       .def(py::init(&MakeDevice), py::arg("model"), py::kw_only(), py::arg("gpu_milli") = 1000,
-           py::arg("gpu_mem_mib") = py::none(), R"(Describes a device.
+           py::arg("gpu_mem_mib") = py::none(), py::arg("reserved_mem_mib") = 0,
+           py::arg("sharing") = "fraction", py::arg("replicas") = 1,
+           py::arg("partitions") = py::tuple(), py::arg("partition_on_demand") = false,
+           R"(Describes a device.
 
 model: a name of the catalogue (see models()), or one that the cluster declared opaque.
 gpu_milli: what can be given out, in thousandths; 0 is a device that is out of service.
-gpu_mem_mib: its memory in MiB; None: memory is not tracked and holds nobody back.)")
+gpu_mem_mib: its memory in MiB; None: memory is not tracked and holds nobody back.
+reserved_mem_mib: of that memory, kept back for the driver.
+sharing: "exclusive", "fraction", "mps", "time_slicing" or "mig"; see docs/devices.md.
+replicas: equal parts that mps or time_slicing offers.
+partitions: MIG instances that exist, as (profile, start); with sharing "mig".
+partition_on_demand: MIG instances may be made where slices are free.
+
+Whether they go together is checked where the device joins a cluster.)")
       .def_readonly("model", &DeviceSpec::model, "The name of its model.")
       .def_readonly("gpu_milli", &DeviceSpec::gpu_milli, "What can be given out, in thousandths.")
       .def_property_readonly(
@@ -130,6 +164,17 @@ gpu_mem_mib: its memory in MiB; None: memory is not tracked and holds nobody bac
             return d.gpu_mem_mib ? py::object(py::int_(*d.gpu_mem_mib)) : py::none();
           },
           "Memory in MiB, or None if it is not tracked.")
+      .def_readonly("reserved_mem_mib", &DeviceSpec::reserved_mem_mib,
+                    "Of its memory, kept back for the driver, in MiB.")
+      .def_property_readonly(
+          "sharing", [](const DeviceSpec& d) { return std::string(SharingModeName(d.sharing)); },
+          R"("exclusive", "fraction", "mps", "time_slicing" or "mig".)")
+      .def_readonly("replicas", &DeviceSpec::replicas, "Equal parts that it offers.")
+      .def_property_readonly(
+          "partitions", [](const DeviceSpec& d) { return PartitionsTuple(d.partitions); },
+          "MIG instances that exist, MigPartition.")
+      .def_readonly("partition_on_demand", &DeviceSpec::partition_on_demand,
+                    "Whether MIG instances may be made where slices are free.")
       .def("__repr__", &DeviceText);
 
   module.def(

@@ -64,6 +64,7 @@ void BindPlace(py::module_& module) {
       .def_property_readonly(
           "devices", [](const Place& p) { return DevicesTuple(p.devices); },
           "Indices of the devices on it; empty for a task without GPU.")
+      .def_readonly("grant", &Place::grant, "How it has them, a DeviceGrant.")
       .def_readonly("alternative", &Place::alternative,
                     "By which alternative of the job; 0 is its groups.")
       .def_readonly("rank", &Place::rank,

@@ -23,6 +23,7 @@
 #include "gpusched/policy/score/first_fit.h"
 #include "gpusched/policy/score/gpu_clustering.h"
 #include "gpusched/policy/score/gpu_packing.h"
+#include "gpusched/policy/score/mig_start.h"
 #include "gpusched/policy/score/random.h"
 #include "gpusched/policy/score/worst_fit.h"
 #include "gpusched/spec/field_error.h"
@@ -202,7 +203,9 @@ PyTarget TargetFromCounts(const py::object& mapping) {
                       .gpu_milli = spec.gpu_milli,
                       .gpu_count = spec.gpu_count,
                       .models = spec.models,
-                      .count = WholeNumber(value, "target", field, "use a whole number from 1")});
+                      .count = WholeNumber(value, "target", field, "use a whole number from 1"),
+                      .gpu_mem_mib = spec.gpu_mem_mib,
+                      .mig_profile = spec.mig_profile});
   }
   return {ValueOrRaise(TargetWorkload::FromShapes(std::move(shapes)))};
 }
@@ -213,7 +216,9 @@ py::dict TargetCounts(const PyTarget& self) {
     const PyShape key = ShapeOf({.cpu_milli = shape.cpu_milli,
                                  .gpu_count = shape.gpu_count,
                                  .gpu_milli = shape.gpu_milli,
-                                 .models = shape.models});
+                                 .gpu_mem_mib = shape.gpu_mem_mib,
+                                 .models = shape.models,
+                                 .mig_profile = shape.mig_profile});
     counts[py::cast(key)] = shape.count;
   }
   return counts;
@@ -235,6 +240,7 @@ py::object PolicyByName(const py::object& name, const py::object& target, const 
   }
   if (wanted == "first_fit") return core.attr("FirstFit")();
   if (wanted == "gpu_packing") return core.attr("GpuPacking")();
+  if (wanted == "mig_start") return core.attr("MigStart")();
   if (wanted == "random") return core.attr("Random")(seed);
   if (wanted == "gpu_clustering") {
     return core.attr("GpuClustering")(py::arg("gpu_norm_milli") = gpu_norm_milli);
@@ -330,11 +336,11 @@ ratios of weights matter, and the sum is rounded once. Weights are 0.001 to 1000
       .def_static("from_requests", &TargetFromRequests, py::arg("requests"), py::kw_only(),
                   py::arg("popularity_pct") = 95, R"(Counts an iterable of shapes.
 
-The most frequent ones that make up popularity_pct of all are kept. Memory does not count.)")
+The most frequent ones that make up popularity_pct of all are kept. Host memory does not count.)")
       .def_static("from_counts", &TargetFromCounts, py::arg("counts"),
                   "A target given outright, as a dict from Shape to count.")
       .def_property_readonly("counts", &TargetCounts,
-                             "A dict from Shape (without memory) to count.")
+                             "A dict from Shape (without host memory) to count.")
       .def_property_readonly(
           "total", [](const PyTarget& self) { return self.target.total(); },
           "The sum of the counts.")
@@ -366,6 +372,12 @@ Takes the place after which the expected tasks can still use most of what is idl
   py::class_<PackingPolicy, PyPolicy>(
       module, "GpuPacking", "Devices in use before free ones, nodes in use before idle ones.")
       .def(py::init([] { return std::make_unique<PackingPolicy>(GpuPacking{}, "GpuPacking()"); }));
+  using MigStartPolicy = PlainPolicy<MigStart>;
+  py::class_<MigStartPolicy, PyPolicy>(
+      module, "MigStart", "The place that keeps the most valuable MIG instances possible.")
+      .def(py::init([] { return std::make_unique<MigStartPolicy>(MigStart{}, "MigStart()"); }),
+           "For sums: a MIG instance goes to the start, and others to the device, that spoils "
+           "least.");
   using ClusteringPolicy = PlainPolicy<GpuClustering>;
   py::class_<ClusteringPolicy, PyPolicy>(module, "GpuClustering",
                                          "Beside tasks that ask as much GPU as this one.")

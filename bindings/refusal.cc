@@ -20,11 +20,11 @@ py::dict Counts(const Refusal& refusal) {
 
 }  // namespace
 
-PyRefusal RefusalOf(const ClusterState& state, const Refusal& refusal) {
+PyRefusal RefusalOf(const ClusterState& state, const Refusal& refusal, const Shape* shape) {
   return {.refusal = refusal,
           .nearest = refusal.nearest.has_value() ? std::string(state.node_name(refusal.nearest))
                                                  : std::string(),
-          .text = RefusalText(state, refusal)};
+          .text = RefusalText(state, refusal, shape)};
 }
 
 const char* OutcomeName(Outcome outcome) {

@@ -21,7 +21,9 @@ struct PyRefusal {
 };
 
 // Completes a refusal whose nearest node is still in the state.
-PyRefusal RefusalOf(const ClusterState& state, const Refusal& refusal);
+// With the shape, the text says who is in the way of its MIG instances.
+PyRefusal RefusalOf(const ClusterState& state, const Refusal& refusal,
+                    const Shape* shape = nullptr);
 
 // "ok", "wait" or "never".
 const char* OutcomeName(Outcome outcome);

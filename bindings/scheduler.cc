@@ -13,6 +13,7 @@
 #include "gpusched/spec/field_error.h"
 #include "policy.h"
 #include "refusal.h"
+#include "sharing.h"
 #include "status.h"
 
 namespace gpusched::bindings {
@@ -50,7 +51,7 @@ PyDecision Complete(const PyCluster& cluster, const PyShape& shape, Decision dec
     complete.node = std::string(state.node_name(decision.placement.node));
     return complete;
   }
-  complete.refusal = RefusalOf(state, decision.refusal);
+  complete.refusal = RefusalOf(state, decision.refusal, &state.shapes()[decision.shape]);
   return complete;
 }
 
@@ -62,7 +63,7 @@ std::string DecisionText(const PyDecision& self) {
     absl::StrAppend(&text, separator, rest.First());
     separator = ", ";
   }
-  return text;
+  return text + GrantText(self.decision.grant);
 }
 
 class PyScheduler {
@@ -138,6 +139,12 @@ True if a place was found.)")
       .def_property_readonly(
           "devices", [](const PyDecision& d) { return DevicesTuple(d.decision.placement.devices); },
           "Indices of the devices on it; empty for a task without GPU.")
+      .def_property_readonly(
+          "grant",
+          [](const PyDecision& d) -> py::object {
+            return d.decision.placed() ? py::cast(d.decision.grant) : py::none();
+          },
+          "How the task would have them, a DeviceGrant, or None.")
       .def_property_readonly(
           "score",
           [](const PyDecision& d) -> py::object {

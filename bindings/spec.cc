@@ -11,24 +11,37 @@
 #include "gpusched/spec/field_error.h"
 #include "gpusched/spec/gpu_model.h"
 #include "gpusched/spec/validate.h"
+#include "sharing.h"
 #include "status.h"
 
 namespace gpusched::bindings {
 namespace {
 
 auto Fields(const ShapeSpec& s) {
-  return std::tie(s.cpu_milli, s.mem_mib, s.gpu_count, s.gpu_milli, s.gpu_mem_mib, s.models);
+  return std::tie(s.cpu_milli, s.mem_mib, s.gpu_count, s.gpu_milli, s.gpu_mem_mib, s.models,
+                  s.mig_profile, s.sharing, s.distinct_devices);
 }
 
-void SortOnce(std::vector<std::string>& models) {
-  std::sort(models.begin(), models.end());
-  models.erase(std::unique(models.begin(), models.end()), models.end());
+template <class T>
+void SortOnce(std::vector<T>& values) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
-// Everything but whether the models are known, which depends on the cluster.
-void CheckAlone(const ShapeSpec& spec) {
+// Everything but whether the models and the profile are known, which depends on the cluster.
+void CheckAlone(ShapeSpec spec) {
   ModelCatalog any;
   for (const std::string& model : spec.models) any.DeclareOpaque(model);
+  if (!spec.mig_profile.empty()) {
+    any.Put(MigGeometrySpec{
+        .name = "any",
+        .compute_slices = 1,
+        .memory_slices = 1,
+        .profiles =
+            {{.name = spec.mig_profile, .compute_slices = 1, .memory_slices = 1, .starts = {0}}},
+        .unsourced = {}});
+    spec.models.clear();
+  }
   RaiseIfError(Validate(spec, any));
 }
 
@@ -62,15 +75,32 @@ GpuAsk Ask(py::handle gpu, py::handle gpu_count, py::handle gpu_milli) {
 
 PyShape MakeShape(py::handle cpu, py::handle cpu_milli, py::handle mem_mib, py::handle gpu,
                   py::handle gpu_count, py::handle gpu_milli, py::handle gpu_mem_mib,
-                  py::handle models) {
+                  py::handle models, py::handle mig, py::handle sharing,
+                  py::handle distinct_devices) {
   PyShape shape;
   ShapeSpec& spec = shape.spec;
   spec.cpu_milli = CpuMilli(cpu, cpu_milli, "shape");
   spec.mem_mib = WholeNumber(mem_mib, "shape", "mem_mib");
-  const GpuAsk ask = Ask(gpu, gpu_count, gpu_milli);
-  spec.gpu_count = ask.count;
-  spec.gpu_milli = ask.milli;
   spec.gpu_mem_mib = WholeNumber(gpu_mem_mib, "shape", "gpu_mem_mib");
+  if (!mig.is_none()) spec.mig_profile = Text(mig, "shape", "mig");
+  for (const std::string& mode : Texts(sharing, "shape", "sharing")) {
+    spec.sharing.push_back(SharingModeOf(py::str(mode), "shape", "sharing"));
+  }
+  SortOnce(spec.sharing);
+  spec.distinct_devices = Flag(distinct_devices, "shape", "distinct_devices");
+  // Instances, memory and replicas are asked without a share.
+  const bool other = !spec.mig_profile.empty() || spec.gpu_mem_mib > 0 || !spec.sharing.empty();
+  if (other && gpu.is_none() && gpu_milli.is_none()) {
+    const bool counted = !gpu_count.is_none();
+    spec.gpu_count = counted ? WholeNumber(gpu_count, "shape", "gpu_count") : 1;
+    // So many devices with so much memory each are whole ones.
+    if (counted && spec.mig_profile.empty() && spec.sharing.empty()) spec.gpu_milli = kMilli;
+    if (spec.gpu_count == 0) spec.gpu_milli = 0;
+  } else {
+    const GpuAsk ask = Ask(gpu, gpu_count, gpu_milli);
+    spec.gpu_count = ask.count;
+    spec.gpu_milli = ask.milli;
+  }
   spec.models = Texts(models, "shape", "models");
   SortOnce(spec.models);
   CheckAlone(spec);
@@ -85,8 +115,12 @@ py::tuple ModelsTuple(const ShapeSpec& spec) {
 
 py::tuple Pickled(const PyShape& shape) {
   const ShapeSpec& s = shape.spec;
+  py::tuple modes(s.sharing.size());
+  for (std::size_t i = 0; i < s.sharing.size(); ++i) {
+    modes[i] = py::str(std::string(SharingModeName(s.sharing[i])));
+  }
   return py::make_tuple(s.cpu_milli, s.mem_mib, s.gpu_count, s.gpu_milli, s.gpu_mem_mib,
-                        ModelsTuple(s));
+                        ModelsTuple(s), TextOrNone(s.mig_profile), modes, s.distinct_devices);
 }
 
 }  // namespace
@@ -96,20 +130,7 @@ PyShape ShapeOf(ShapeSpec spec) {
   return {.spec = std::move(spec), .id = {}};
 }
 
-ShapeSpec SpecOf(const ClusterState& state, const Shape& shape) {
-  ShapeSpec spec{.cpu_milli = shape.cpu_milli,
-                 .mem_mib = shape.mem_mib,
-                 .gpu_count = shape.gpu_count,
-                 .gpu_milli = shape.gpu_milli,
-                 .gpu_mem_mib = shape.gpu_mem_mib,
-                 .models = {}};
-  if (shape.models != kAnyModel) {
-    for (std::uint32_t i = 0; i < state.models().size(); ++i) {
-      if (((shape.models >> i) & 1) != 0) spec.models.emplace_back(state.models().name(i));
-    }
-  }
-  return spec;
-}
+ShapeSpec SpecOf(const ClusterState& state, const Shape& shape) { return state.SpecOf(shape); }
 
 std::string ShapeText(const ShapeSpec& spec) {
   std::vector<std::string> parts;
@@ -118,12 +139,22 @@ std::string ShapeText(const ShapeSpec& spec) {
   };
   add("cpu_milli", spec.cpu_milli);
   add("mem_mib", spec.mem_mib);
-  if (spec.gpu_count == 1 && spec.gpu_milli < kMilli) {
+  if (!spec.mig_profile.empty()) {
+    if (spec.gpu_count != 1) add("gpu_count", spec.gpu_count);
+    parts.push_back(absl::StrCat("mig='", spec.mig_profile, "'"));
+  } else if (spec.gpu_count == 1 && spec.gpu_milli < kMilli) {
     add("gpu_milli", spec.gpu_milli);
   } else {
     add("gpu_count", spec.gpu_count);
   }
   add("gpu_mem_mib", spec.gpu_mem_mib);
+  if (!spec.sharing.empty()) {
+    const auto name = [](std::string* out, SharingMode mode) {
+      absl::StrAppend(out, std::string(SharingModeName(mode)));
+    };
+    parts.push_back(absl::StrCat("sharing=['", absl::StrJoin(spec.sharing, "', '", name), "']"));
+  }
+  if (spec.distinct_devices) parts.emplace_back("distinct_devices=True");
   if (!spec.models.empty()) {
     parts.push_back(absl::StrCat("models=['", absl::StrJoin(spec.models, "', '"), "']"));
   }
@@ -143,14 +174,21 @@ True)")
       .def(py::init(&MakeShape), py::kw_only(), py::arg("cpu") = py::none(),
            py::arg("cpu_milli") = py::none(), py::arg("mem_mib") = 0, py::arg("gpu") = py::none(),
            py::arg("gpu_count") = py::none(), py::arg("gpu_milli") = py::none(),
-           py::arg("gpu_mem_mib") = 0, py::arg("models") = py::tuple(), R"(Describes a request.
+           py::arg("gpu_mem_mib") = 0, py::arg("models") = py::tuple(), py::arg("mig") = py::none(),
+           py::arg("sharing") = py::tuple(), py::arg("distinct_devices") = false,
+           R"(Describes a request.
 
 cpu: CPU in cores (1.5 is fine), or cpu_milli: in thousandths of a core.
 mem_mib: memory in MiB.
 gpu: a share of one device below 1 (0.5), or a whole number of devices; rounded once to a
     thousandth. Or gpu_count with gpu_milli: that many thousandths of each device.
-gpu_mem_mib: memory on each of the devices, in MiB; 0 claims none.
+gpu_mem_mib: memory on each of the devices, in MiB; 0 claims none. Without gpu, gpu_count and
+    gpu_milli: any device, or part of one, that has as much.
 models: names of the GPU models that will do; empty: any.
+mig: a MIG profile; gpu_count instances of it (1 if not said), on distinct_devices or not.
+sharing: how a share, or memory, may be had: "fraction", "mps", "time_slicing", and for memory also
+    "exclusive" and "mig"; empty: any of these, but a share is no MIG instance. Alone, with "mps" or
+    "time_slicing": one replica.
 
 Raises InvalidSpec naming the field, the value and the remedy.)")
       .def_property_readonly(
@@ -170,6 +208,15 @@ Raises InvalidSpec naming the field, the value and the remedy.)")
       .def_property_readonly(
           "models", [](const PyShape& s) { return ModelsTuple(s.spec); },
           "The models that will do, sorted; empty: any.")
+      .def_property_readonly(
+          "mig", [](const PyShape& s) { return TextOrNone(s.spec.mig_profile); },
+          "The MIG profile of each of gpu_count instances, or None.")
+      .def_property_readonly(
+          "sharing", [](const PyShape& s) { return py::tuple(Pickled(s)[7]); },
+          "How a share or memory may be had; empty: any way.")
+      .def_property_readonly(
+          "distinct_devices", [](const PyShape& s) { return s.spec.distinct_devices; },
+          "Whether MIG instances must be on a device each.")
       .def("__eq__",
            [](const PyShape& a, const py::object& other) -> py::object {
              if (!py::isinstance<PyShape>(other)) {
@@ -181,7 +228,7 @@ Raises InvalidSpec naming the field, the value and the remedy.)")
       .def("__repr__", [](const PyShape& s) { return ShapeText(s.spec); })
       .def(py::pickle(&Pickled, [](const py::tuple& state) {
         return MakeShape(py::none(), state[0], state[1], py::none(), state[2], state[3], state[4],
-                         state[5]);
+                         state[5], state[6], state[7], state[8]);
       }));
 }
 

@@ -14,9 +14,11 @@ from typing import NoReturn
 from libgpusched._core import FillResult, Workload, __version__, policy_names
 from libgpusched.csv_files import PLACEMENTS_HEADER, node_lines, placement_lines, pod_lines
 from libgpusched.errors import GpuschedError, InvalidSpec
-from libgpusched.experiment import Experiment
+from libgpusched.experiment import Experiment, fill_policies
 from libgpusched.journal_command import add_command as add_journal_command
 from libgpusched.journal_command import run_command as run_journal_command
+from libgpusched.models_command import add_command as add_models_command
+from libgpusched.models_command import run_command as run_models_command
 from libgpusched.output_file import OutputFile
 from libgpusched.scenario_command import add_command as add_test_command
 from libgpusched.scenario_command import run_command as run_test_command
@@ -112,8 +114,8 @@ def _parser() -> _Parser:
         "--policy",
         metavar="A,B,…",
         type=_policy_list,
-        default=policy_names(),
-        help=f"policies to compare: {', '.join(policy_names())} (default: all)",
+        default=fill_policies(),
+        help=f"policies to compare: {', '.join(policy_names())} (default: all but mig_start)",
     )
     runs.add_argument(
         "--seeds",
@@ -163,6 +165,7 @@ def _parser() -> _Parser:
     workload.add_argument(
         "--node-count", metavar="N", type=_whole_number(1), default=1213, help="default: 1213"
     )
+    add_models_command(commands)
     add_journal_command(commands)
     add_test_command(commands)
     return parser
@@ -333,6 +336,7 @@ def _workload(arguments: argparse.Namespace) -> int:
 _COMMANDS = {
     "fill": _fill,
     "workload": _workload,
+    "models": run_models_command,
     "journal": run_journal_command,
     "test": run_test_command,
 }

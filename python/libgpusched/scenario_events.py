@@ -11,8 +11,8 @@ from libgpusched import scenario_specs as specs
 from libgpusched.scenario_checks import Check, Mismatch, read_effect
 from libgpusched.scenario_source import Field, Where
 
-TASK_KEYS = ("task", "attempt", "node", "devices")
-HOLD_KEYS = ("name", "owner", "node", "shape", "devices", "until")
+TASK_KEYS = ("task", "attempt", "node", "devices", "instances")
+HOLD_KEYS = ("name", "owner", "node", "shape", "devices", "instances", "until")
 # Of which phase the tasks are that news of a whole job, or of all, is about.
 _NEWS: dict[str, tuple[str, ...]] = {
     "started": ("assumed",),
@@ -195,6 +195,8 @@ def _one_task(verb: str, entry: Field) -> Action:
         place["node"] = entries["node"].text()
     if "devices" in entries:
         place["devices"] = _indices(entries["devices"].items())
+    if "instances" in entries:
+        place["instances"] = specs.instances(entries["instances"])
 
     def act(world: World) -> list[gs.Effect]:
         task = world.task(name, attempt)
@@ -212,6 +214,8 @@ def _hold(entry: Field) -> Action:
     arguments: dict[str, Any] = {key: entries[key].text() for key in ("owner", "node")}
     if "devices" in entries:
         arguments["devices"] = _indices(entries["devices"].items())
+    if "instances" in entries:
+        arguments["instances"] = specs.instances(entries["instances"])
     if "until" in entries:
         arguments["until"] = entries["until"].duration()
     of_hold = specs.shape(entries["shape"])

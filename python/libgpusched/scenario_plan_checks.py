@@ -6,18 +6,21 @@ Each of the three is complete: what it does not list must not be in the plans.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import libgpusched as gs
 from libgpusched.scenario_checks import Check, Mismatch, shown, text_checks
 from libgpusched.scenario_source import Field, YamlMap
+from libgpusched.scenario_specs import instance_text
 
 PLACEMENT_KEYS = (
     "nodes",
     "count",
     "devices",
+    "instances",
+    "mode",
     "ranks",
     "attempts",
     "alternative",
@@ -27,6 +30,7 @@ EVICTION_KEYS = ("cause", "nodes", "count", "attempts")
 WAIT_KEYS = ("reason", "outcome", "group", "subject", "need", "have", "text")
 CAUSES = ("Cancelled", "JobFailed", "ScaledDown", "GangNotWhole")
 OUTCOMES = ("wait", "never")
+MODES = ("exclusive", "fraction", "mps", "time_slicing", "mig")
 
 
 @dataclass
@@ -142,6 +146,24 @@ def _tasks_checks(
                 lambda plans: [list(step.devices) for step in chosen(plans)],
                 job,
             )
+        elif key == "instances":
+            yield Check(
+                part.where,
+                [item.text() for item in part.one_or_more()],
+                lambda plans: [
+                    instance_text(instance)
+                    for step in chosen(plans)
+                    for instance in step.grant.instances
+                ],
+                job,
+            )
+        elif key == "mode":
+            yield Check(
+                part.where,
+                part.word(MODES),
+                lambda plans: _all_the_same([step.grant.mode for step in chosen(plans)]),
+                job,
+            )
         else:
             wanted = [item.whole() for item in part.one_or_more()]
             yield Check(part.where, wanted, _Numbers(key, chosen), job)
@@ -169,7 +191,7 @@ def _device_lists(field: Field) -> list[list[int]]:
     return [[device.whole(0) for device in item.items()] for item in items]
 
 
-def _all_the_same(values: list[int]) -> Any:
+def _all_the_same(values: Sequence[Any]) -> Any:
     return values[0] if len(set(values)) == 1 else values
 
 

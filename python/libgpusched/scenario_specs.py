@@ -23,7 +23,17 @@ UPDATE_NODE_KEYS = (
     "foreign_mem_mib",
     "foreign_device_milli",
 )
-DEVICE_KEYS = ("model", "gpu_milli", "gpu_mem_mib")
+DEVICE_KEYS = (
+    "model",
+    "gpu_milli",
+    "gpu_mem_mib",
+    "reserved_mem_mib",
+    "sharing",
+    "replicas",
+    "partitions",
+    "partition_on_demand",
+    "count",
+)
 SHAPE_KEYS = (
     "cpu",
     "cpu_milli",
@@ -33,6 +43,9 @@ SHAPE_KEYS = (
     "gpu_milli",
     "gpu_mem_mib",
     "models",
+    "mig",
+    "sharing",
+    "distinct_devices",
 )
 GROUP_KEYS = ("name", "shape", "count", "min_available", "max_tasks_per_node")
 JOB_KEYS = (
@@ -146,13 +159,20 @@ def job_update(field: Field) -> tuple[str, Maker[dict[str, Any]]]:
     return entries["name"].text(), arguments
 
 
-def _amounts(entries: dict[str, Field]) -> dict[str, Any]:
+def _amounts(entries: dict[str, Field], of_device: bool = False) -> dict[str, Any]:
     arguments: dict[str, Any] = {}
     for key, entry in entries.items():
         if key == "models":
             arguments[key] = [item.text() for item in entry.items()]
-        elif key == "model":
+        elif key in ("model", "mig"):
             arguments[key] = entry.text()
+        elif key == "sharing":
+            modes = [item.text() for item in entry.one_or_more()]
+            arguments[key] = modes[0] if of_device else modes
+        elif key == "partitions":
+            arguments[key] = [_partition(item) for item in entry.items()]
+        elif key in ("partition_on_demand", "distinct_devices"):
+            arguments[key] = entry.flag()
         else:
             arguments[key] = entry.number() if key in _PARTS else entry.whole()
     return arguments
@@ -166,12 +186,52 @@ def _with_devices(entries: dict[str, Field]) -> Maker[dict[str, Any]]:
         fixed["foreign_device_milli"] = [item.whole() for item in foreign.items()]
     if devices is None:
         return lambda: fixed
-    specs = [_amounts(item.keys(DEVICE_KEYS, ("model",))) for item in devices.items()]
-    return lambda: fixed | {"devices": [gs.Device(spec["model"], **_rest(spec)) for spec in specs]}
+    specs = [
+        _amounts(item.keys(DEVICE_KEYS, ("model",)), of_device=True) for item in devices.items()
+    ]
+
+    def arguments() -> dict[str, Any]:
+        made = [
+            gs.Device(spec["model"], **_rest(spec))
+            for spec in specs
+            for _ in range(spec.get("count", 1))
+        ]
+        return fixed | {"devices": made}
+
+    return arguments
 
 
 def _rest(spec: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in spec.items() if key != "model"}
+    return {key: value for key, value in spec.items() if key not in ("model", "count")}
+
+
+def instances(field: Field) -> list[tuple[int, str, int]]:
+    """MIG instances, each as "0:3g.20gb@4": device, profile, start."""
+    return [_instance(item) for item in field.one_or_more()]
+
+
+def instance_text(instance: gs.MigInstance) -> str:
+    """As a scenario writes it."""
+    return f"{instance.device}:{instance.profile}@{instance.start}"
+
+
+def _instance(field: Field) -> tuple[int, str, int]:
+    device, colon, rest = field.text().partition(":")
+    if not colon or not device.isdecimal():
+        field.wrong('write device:profile@start, such as "0:3g.20gb@4"')
+    profile, start = _profile_at(field, rest)
+    return int(device), profile, start
+
+
+def _partition(field: Field) -> tuple[str, int]:
+    return _profile_at(field, field.text())
+
+
+def _profile_at(field: Field, text: str) -> tuple[str, int]:
+    profile, at, start = text.rpartition("@")
+    if not at or not profile or not start.isdecimal():
+        field.wrong('write profile@start, such as "3g.20gb@4"')
+    return profile, int(start)
 
 
 def _groups(field: Field) -> Maker[list[gs.TaskGroup]]:

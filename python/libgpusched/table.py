@@ -26,6 +26,8 @@ REASON_SENTENCES = {
     "BehindInPool": "stood behind an older job",
     "JobGroupIncomplete": "waited for jobs that start with them",
     "BeingReleased": "were being released",
+    "NoMigPlacement": "found too few free starts for their MIG instances",
+    "SharingNotOffered": "found no GPU that is shared in a way that they allow",
 }
 
 

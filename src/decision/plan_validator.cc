@@ -39,8 +39,8 @@ JobCount CountOf(const std::string& name, const Job& job) {
 
 }  // namespace
 
-PlanValidator::PlanValidator(ValidatorOptions options)
-    : parts_(std::make_unique<Parts>(Parts{World(options)})) {}
+PlanValidator::PlanValidator(ValidatorOptions options, ModelCatalog catalog)
+    : parts_(std::make_unique<Parts>(Parts{World(options, std::move(catalog))})) {}
 PlanValidator::PlanValidator(PlanValidator&&) noexcept = default;
 PlanValidator& PlanValidator::operator=(PlanValidator&&) noexcept = default;
 PlanValidator::~PlanValidator() = default;
@@ -56,31 +56,27 @@ void PlanValidator::ObserveAbort(const Plan& plan) { parts_->world.Abort(plan); 
 Time PlanValidator::now() const { return parts_->world.now; }
 
 std::vector<NodeLoad> PlanValidator::Used() const {
-  const Ledger ledger(parts_->world);
+  const World& world = parts_->world;
+  const Ledger ledger(world);
   std::vector<NodeLoad> loads;
-  for (const auto& [name, node] : parts_->world.nodes) {
-    NodeLoad load = validator::NoLoad(name, node);
+  for (const auto& [name, node] : world.nodes) {
     const auto it = ledger.nodes().find(name);
-    if (it != ledger.nodes().end()) {
-      load.cpu_milli = it->second.used.cpu_milli;
-      load.mem_mib = it->second.used.mem_mib;
-      const auto& devices = it->second.used.devices;
-      if (load.devices.size() < devices.size()) load.devices.resize(devices.size());
-      for (std::size_t i = 0; i < devices.size(); ++i) load.devices[i] = devices[i];
-    }
-    loads.push_back(std::move(load));
+    loads.push_back(world.LoadOf(
+        name, node, it == ledger.nodes().end() ? validator::NodeOccupants() : it->second.used));
   }
   return loads;
 }
 
 std::vector<NodeLoad> PlanValidator::Held() const {
+  const World& world = parts_->world;
   std::vector<NodeLoad> loads;
-  for (const auto& [name, node] : parts_->world.nodes) {
-    NodeLoad load = validator::NoLoad(name, node);
-    for (const auto& [hold_name, hold] : parts_->world.holds) {
-      if (hold.node == name) validator::AddLoad(node, hold.shape, hold.devices, load);
+  for (const auto& [name, node] : world.nodes) {
+    validator::NodeOccupants held;
+    for (const auto& [hold_name, hold] : world.holds) {
+      if (hold.node != name) continue;
+      world.AddOccupants(node, hold.shape, hold.devices, hold.instances, held);
     }
-    loads.push_back(std::move(load));
+    loads.push_back(world.LoadOf(name, node, held));
   }
   return loads;
 }
@@ -98,7 +94,8 @@ std::vector<PlacedTask> PlanValidator::Placed() const {
       if (!task.Placed()) continue;
       placed.push_back({.task = {name, id.first, id.second, task.last_attempt},
                         .node = task.node,
-                        .devices = task.devices});
+                        .devices = task.devices,
+                        .instances = task.instances});
     }
   }
   return placed;

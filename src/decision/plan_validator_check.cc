@@ -203,8 +203,8 @@ std::string PlanCheck::OfStep(const Place& step) {
   std::string wrong = NotAdjacent(step.task.job);
   if (!wrong.empty()) return wrong;
   world_.Assume(step);
-  ledger_.Add(step.node, &world_.nodes.at(step.node), JobOf(step),
-              *FindGroup(GroupsOf(step), step.task.group), step.devices);
+  ledger_.Add(world_, step.node, &world_.nodes.at(step.node), JobOf(step),
+              *FindGroup(GroupsOf(step), step.task.group), step.devices, step.grant.instances);
   return "";
 }
 
@@ -283,6 +283,7 @@ std::string PlanCheck::WrongOnNode(const Place& step) const {
                         .node = world_.nodes.at(step.node)};
   std::string wrong = ledger_.WrongDevices(placing);
   if (wrong.empty()) wrong = ledger_.WrongRoom(world_, placing);
+  if (wrong.empty()) wrong = ledger_.WrongGrant(world_, placing);
   if (wrong.empty()) wrong = ledger_.WrongModel(world_, placing);
   if (wrong.empty()) wrong = ledger_.WrongNumberOnNode(placing);
   if (wrong.empty()) wrong = ledger_.WrongCompany(placing);

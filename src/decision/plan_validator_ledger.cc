@@ -14,57 +14,42 @@ std::string Shown(const Label& label) {
   return absl::StrCat("'", label.key, "=", label.value, "'");
 }
 
-// One dimension of a node or device, in its unit.
-struct Room {
-  std::string what;
-  std::int64_t capacity = 0;
-  std::int64_t used = 0;
-  std::int64_t foreign = 0;
-  std::int64_t held = 0;  // for other jobs
-};
-
-std::string Lacking(const Room& room, std::int64_t need) {
-  const std::int64_t free = room.capacity - room.used - room.foreign - room.held;
-  // Who asks nothing adds nothing, even where less than nothing is free.
-  if (need <= 0 || need <= free) return "";
-  return absl::StrCat(room.what, ": ", free, " free (capacity ", room.capacity, ", used ",
-                      room.used, ", foreign ", room.foreign, ", held for others ", room.held,
-                      "), the task asks ", need);
-}
-
-NodeLoad HeldForOthers(const World& world, const Placing& placing) {
-  NodeLoad load = NoLoad(placing.step.node, placing.node);
+NodeOccupants HeldForOthers(const World& world, const Placing& placing) {
+  NodeOccupants held;
   for (const auto& [name, hold] : world.holds) {
     if (hold.node != placing.step.node || hold.owner == placing.job.spec.name) continue;
     if (world.StartTogether(hold.owner, placing.job)) continue;
-    AddLoad(placing.node, hold.shape, hold.devices, load);
+    world.AddOccupants(placing.node, hold.shape, hold.devices, hold.instances, held);
   }
-  return load;
+  return held;
 }
 
-DeviceLoad LoadOf(const NodeLoad& load, std::size_t device) {
-  return device < load.devices.size() ? load.devices[device] : DeviceLoad{};
-}
-
-std::string LackingOnDevice(const Placing& placing, const NodeLoad& used, const NodeLoad& held,
-                            std::size_t i) {
-  const DeviceSpec& device = placing.node.devices[i].spec;
-  const auto& foreign = placing.node.foreign.device_milli;
-  const DeviceLoad mine = LoadOf(used, i);
-  const DeviceLoad others = LoadOf(held, i);
-  const Room milli{.what = absl::StrCat("devices[", i, "].gpu_milli"),
-                   .capacity = device.gpu_milli,
-                   .used = mine.gpu_milli,
-                   .foreign = i < foreign.size() ? foreign[i] : 0,
-                   .held = others.gpu_milli};
-  std::string wrong = Lacking(milli, placing.group.shape.gpu_milli);
-  if (!wrong.empty() || !device.gpu_mem_mib) return wrong;
-  const Room memory{.what = absl::StrCat("devices[", i, "].gpu_mem_mib"),
-                    .capacity = *device.gpu_mem_mib,
-                    .used = mine.gpu_mem_mib,
-                    .foreign = 0,
-                    .held = others.gpu_mem_mib};
-  return Lacking(memory, placing.group.shape.gpu_mem_mib);
+// The devices that the step names, and the instances on them: those of one device come one by one.
+std::string WhyNotThere(const World& world, const Placing& placing, const NodeOccupants& used,
+                        const NodeOccupants& held) {
+  const ShapeSpec& shape = placing.group.shape;
+  const auto& instances = placing.step.grant.instances;
+  for (DeviceMask rest = placing.step.devices; !rest.empty(); rest.DropFirst()) {
+    const auto i = static_cast<std::size_t>(rest.First());
+    const DeviceFacts facts = world.FactsOf(placing.node, i);
+    std::vector<Occupant> there;
+    if (i < used.devices.size()) there = used.devices[i];
+    if (i < held.devices.size()) {
+      for (Occupant occupant : held.devices[i]) {
+        occupant.held = true;
+        there.push_back(occupant);
+      }
+    }
+    std::string wrong;
+    if (instances.empty()) wrong = WhyNot(facts, there, shape, nullptr);
+    for (const MigInstance& instance : instances) {
+      if (!wrong.empty() || static_cast<std::size_t>(instance.device) != i) continue;
+      wrong = WhyNot(facts, there, shape, &instance);
+      there.push_back(OccupantOf(facts, shape, &instance));
+    }
+    if (!wrong.empty()) return wrong;
+  }
+  return "";
 }
 
 // The model of a device that a placed task has; empty if the node or the device is not known.
@@ -83,20 +68,21 @@ Ledger::Ledger(const World& world) {
       if (!task.Placed()) continue;
       const auto node = world.nodes.find(task.node);
       const TaskGroupSpec* const group = FindGroup(job.Groups(), id.first);
-      Add(task.node, node == world.nodes.end() ? nullptr : &node->second, job, *group,
-          task.devices);
+      Add(world, task.node, node == world.nodes.end() ? nullptr : &node->second, job, *group,
+          task.devices, task.instances);
     }
   }
 }
 
-void Ledger::Add(const std::string& node_name, const Node* node, const Job& job,
-                 const TaskGroupSpec& group, DeviceMask devices) {
+void Ledger::Add(const World& world, const std::string& node_name, const Node* node, const Job& job,
+                 const TaskGroupSpec& group, DeviceMask devices,
+                 const std::vector<MigInstance>& instances) {
   for (const Label& label : job.spec.labels) {
     labels_anywhere_.try_emplace(TextOf(label), job.spec.name);
   }
   if (node == nullptr) return;  // it takes its room when the node joins
   NodeLedger& ledger = nodes_[node_name];
-  AddLoad(*node, group.shape, devices, ledger.used);
+  world.AddOccupants(*node, group.shape, devices, instances, ledger.used);
   ++ledger.tasks[{job.spec.name, group.name}];
   for (const Label& label : job.spec.labels) {
     ledger.labels.try_emplace(TextOf(label), job.spec.name);
@@ -114,8 +100,9 @@ const NodeLedger& Ledger::At(const std::string& node) const {
 
 std::string Ledger::WrongDevices(const Placing& placing) const {
   const ShapeSpec& shape = placing.group.shape;
-  if (placing.step.devices.size() != shape.gpu_count) {
-    return absl::StrCat(placing.step.devices.size(), " devices, the task asks ", shape.gpu_count);
+  if (std::string wrong = WrongNumber(shape, placing.step.devices, placing.step.grant.instances);
+      !wrong.empty()) {
+    return wrong;
   }
   for (DeviceMask rest = placing.step.devices; !rest.empty(); rest.DropFirst()) {
     const auto i = static_cast<std::size_t>(rest.First());
@@ -132,8 +119,8 @@ std::string Ledger::WrongDevices(const Placing& placing) const {
 }
 
 std::string Ledger::WrongRoom(const World& world, const Placing& placing) const {
-  const NodeLoad& used = At(placing.step.node).used;
-  const NodeLoad held = HeldForOthers(world, placing);
+  const NodeOccupants& used = At(placing.step.node).used;
+  const NodeOccupants held = HeldForOthers(world, placing);
   const Node& node = placing.node;
   const Room cpu{.what = "cpu_milli",
                  .capacity = node.cpu_milli,
@@ -147,10 +134,25 @@ std::string Ledger::WrongRoom(const World& world, const Placing& placing) const 
                     .held = held.mem_mib};
   std::string wrong = Lacking(cpu, placing.group.shape.cpu_milli);
   if (wrong.empty()) wrong = Lacking(memory, placing.group.shape.mem_mib);
-  for (DeviceMask rest = placing.step.devices; wrong.empty() && !rest.empty(); rest.DropFirst()) {
-    wrong = LackingOnDevice(placing, used, held, static_cast<std::size_t>(rest.First()));
-  }
+  if (wrong.empty()) wrong = WhyNotThere(world, placing, used, held);
   return wrong;
+}
+
+std::string Ledger::WrongGrant(const World& world, const Placing& placing) const {
+  const DeviceGrant& said = placing.step.grant;
+  DeviceGrant right;
+  std::string what = "grant";
+  if (!placing.step.devices.empty()) {
+    const auto first = static_cast<std::size_t>(placing.step.devices.First());
+    right = GrantFor(world.FactsOf(placing.node, first), placing.group.shape, said.instances);
+    what = absl::StrCat("grant of devices[", first, "]");
+  }
+  if (said == right) return "";
+  const auto text = [](const DeviceGrant& grant) {
+    return absl::StrCat(std::string(SharingModeName(grant.mode)), ", gpu_milli ", grant.gpu_milli,
+                        ", gpu_mem_mib ", grant.gpu_mem_mib);
+  };
+  return absl::StrCat(what, ": ", text(said), "; it is ", text(right));
 }
 
 std::string Ledger::WrongModel(const World& world, const Placing& placing) const {

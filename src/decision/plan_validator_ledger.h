@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "plan_validator_world.h"
 
@@ -23,7 +24,7 @@ using LabelText = std::pair<std::string, std::string>;
 
 // What tasks do on one node. Nothing is ever taken off: within a plan, evicted tasks stay.
 struct NodeLedger {
-  NodeLoad used;
+  NodeOccupants used;
   std::map<std::pair<std::string, std::string>, std::int64_t> tasks;  // by job and group
   std::map<LabelText, std::string> labels;  // that tasks bear here, and a job that does
   std::map<LabelText, std::string>
@@ -35,12 +36,14 @@ class Ledger {
   // Adds up every placed task of the world.
   explicit Ledger(const World& world);
 
-  void Add(const std::string& node_name, const Node* node, const Job& job,
-           const TaskGroupSpec& group, DeviceMask devices);
+  void Add(const World& world, const std::string& node_name, const Node* node, const Job& job,
+           const TaskGroupSpec& group, DeviceMask devices,
+           const std::vector<MigInstance>& instances);
 
   // Each says what is wrong; nothing: the rule is kept.
   std::string WrongDevices(const Placing& placing) const;
   std::string WrongRoom(const World& world, const Placing& placing) const;
+  std::string WrongGrant(const World& world, const Placing& placing) const;
   std::string WrongModel(const World& world, const Placing& placing) const;
   std::string WrongNumberOnNode(const Placing& placing) const;
   std::string WrongCompany(const Placing& placing) const;

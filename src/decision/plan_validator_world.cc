@@ -11,6 +11,7 @@ void Requeue(Task& task) {
   task.phase = Phase::kPending;
   task.node.clear();
   task.devices = DeviceMask();
+  task.instances.clear();
   task.start_deadline = kNoDeadline;
 }
 
@@ -49,22 +50,46 @@ const TaskGroupSpec* FindGroup(const std::vector<TaskGroupSpec>& groups, const s
   return nullptr;
 }
 
-NodeLoad NoLoad(const std::string& name, const Node& node) {
-  NodeLoad load{.node = name, .devices = {}};
-  load.devices.resize(node.devices.size());
-  return load;
+DeviceFacts World::FactsOf(const Node& node, std::size_t device) const {
+  static const DeviceSpec kUnknown;
+  if (device >= node.devices.size()) return {.spec = kUnknown, .index = device};
+  const DeviceSpec& spec = node.devices[device].spec;
+  // Geometries live as long as the catalogue, built-in ones for ever.
+  const auto geometry = catalog.MigOf(spec.model);
+  const auto& foreign = node.foreign.device_milli;
+  return {.spec = spec,
+          .geometry = geometry == nullptr ? nullptr : &geometry->spec(),
+          .foreign_milli = device < foreign.size() ? foreign[device] : 0,
+          .index = device};
 }
 
-void AddLoad(const Node& node, const ShapeSpec& shape, DeviceMask devices, NodeLoad& load) {
-  load.cpu_milli += shape.cpu_milli;
-  load.mem_mib += shape.mem_mib;
-  for (DeviceMask rest = devices; !rest.empty(); rest.DropFirst()) {
-    const auto i = static_cast<std::size_t>(rest.First());
-    if (i >= load.devices.size()) load.devices.resize(i + 1);
-    load.devices[i].gpu_milli += shape.gpu_milli;
-    const bool tracked = i >= node.devices.size() || node.devices[i].spec.gpu_mem_mib.has_value();
-    if (tracked) load.devices[i].gpu_mem_mib += shape.gpu_mem_mib;
+void World::AddOccupants(const Node& node, const ShapeSpec& shape, DeviceMask devices,
+                         const std::vector<MigInstance>& instances,
+                         NodeOccupants& occupants) const {
+  occupants.cpu_milli += shape.cpu_milli;
+  occupants.mem_mib += shape.mem_mib;
+  const auto add = [&](std::size_t device, const MigInstance* instance) {
+    if (device >= occupants.devices.size()) occupants.devices.resize(device + 1);
+    occupants.devices[device].push_back(OccupantOf(FactsOf(node, device), shape, instance));
+  };
+  for (const MigInstance& instance : instances) {
+    add(static_cast<std::size_t>(instance.device), &instance);
   }
+  if (!instances.empty()) return;
+  for (; !devices.empty(); devices.DropFirst()) {
+    add(static_cast<std::size_t>(devices.First()), nullptr);
+  }
+}
+
+NodeLoad World::LoadOf(const std::string& name, const Node& node,
+                       const NodeOccupants& occupants) const {
+  NodeLoad load{
+      .node = name, .cpu_milli = occupants.cpu_milli, .mem_mib = occupants.mem_mib, .devices = {}};
+  load.devices.resize(std::max(node.devices.size(), occupants.devices.size()));
+  for (std::size_t i = 0; i < occupants.devices.size(); ++i) {
+    load.devices[i] = validator::LoadOf(FactsOf(node, i), occupants.devices[i]);
+  }
+  return load;
 }
 
 bool Job::HoldsAny() const {
@@ -239,6 +264,7 @@ void World::Adopt(Job& job, const TaskKey& key, const TaskPlace& place) {
   task.last_attempt = key.attempt;
   task.node = place.node;
   task.devices = place.devices;
+  task.instances = place.instances;
   MarkStarted(job);
   Settle(key.job);
 }
@@ -304,6 +330,7 @@ void World::Assume(const Place& step) {
   task.last_attempt = step.task.attempt;
   task.node = step.node;
   task.devices = step.devices;
+  task.instances = step.grant.instances;
   task.start_deadline = now + options.start_timeout;
   MarkStarted(job);
   std::erase_if(holds, [&](const auto& entry) { return entry.second.owner == step.task.job; });

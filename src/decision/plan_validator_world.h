@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "gpusched/decision/plan_validator.h"
+#include "plan_validator_devices.h"
 
 namespace gpusched::validator {
 
@@ -39,6 +40,7 @@ struct Task {
   std::int64_t failures = 0;
   std::string node;  // while placed; a name that no node has: it takes its room when that joins
   DeviceMask devices;
+  std::vector<MigInstance> instances;
   Time start_deadline = kNoDeadline;  // while assumed
 
   bool Placed() const { return phase != Phase::kPending && phase != Phase::kFinished; }
@@ -86,15 +88,18 @@ struct Job {
 // The group of that name, or nullptr.
 const TaskGroupSpec* FindGroup(const std::vector<TaskGroupSpec>& groups, const std::string& name);
 
-// Adds what a task or hold of this shape takes on these devices of the node.
-void AddLoad(const Node& node, const ShapeSpec& shape, DeviceMask devices, NodeLoad& load);
-// A load of nothing, with an entry for each device of the node.
-NodeLoad NoLoad(const std::string& name, const Node& node);
+// All that is on one node, device by device.
+struct NodeOccupants {
+  std::int64_t cpu_milli = 0;
+  std::int64_t mem_mib = 0;
+  std::vector<std::vector<Occupant>> devices;
+};
 
 // Everything that was heard, as it stands now.
 class World {
  public:
-  explicit World(const ValidatorOptions& given) : options(given) {}
+  World(const ValidatorOptions& given, ModelCatalog models)
+      : options(given), catalog(std::move(models)) {}
 
   void Apply(const Event& event);
   void Commit(const Plan& plan);
@@ -105,10 +110,18 @@ class World {
   void Assume(const Place& step);
   void BeginEviction(const Evict& step);
 
+  // A device of a node; of one that the node never had, nothing is known.
+  DeviceFacts FactsOf(const Node& node, std::size_t device) const;
+  // Adds what a task or hold of this shape has there.
+  void AddOccupants(const Node& node, const ShapeSpec& shape, DeviceMask devices,
+                    const std::vector<MigInstance>& instances, NodeOccupants& occupants) const;
+  NodeLoad LoadOf(const std::string& name, const Node& node, const NodeOccupants& occupants) const;
+
   // The live jobs of a job group, in order of name.
   std::vector<std::string> Members(const std::string& job_group) const;
 
   ValidatorOptions options;
+  ModelCatalog catalog;
   Time now = 0;
   std::map<std::string, Node> nodes;
   std::map<std::string, Job> jobs;

@@ -21,6 +21,10 @@ bool IsOver(const ClusterState& state, const TaskRow& row) {
   for (DeviceMask rest = row.placement.devices; !rest.empty(); rest.DropFirst()) {
     const DeviceLedger& device = nodes.devices(node)[static_cast<std::size_t>(rest.First())];
     if (device.used.gpu_milli + device.foreign.gpu_milli > device.capacity.gpu_milli) return true;
+    const auto& slices = device.used_by.slices;
+    if (std::any_of(slices.begin(), slices.end(), [](std::uint16_t n) { return n > 1; })) {
+      return true;
+    }
     if (device.mem_tracked && device.used.mem_mib > device.capacity.mem_mib) return true;
   }
   return false;
@@ -53,6 +57,23 @@ DeviceMask TaskDevices(const ClusterState& state, const JobRow& job, std::uint32
   return parked == nullptr ? DeviceMask() : parked->devices;
 }
 
+std::vector<MigInstance> TaskInstances(const ClusterState& state, const JobRow& job,
+                                       std::uint32_t group, std::uint32_t index) {
+  const TaskState& task = job.groups[group].tasks[index];
+  if (task.ledger.has_value()) return state.tasks()[task.ledger.slot].placement.instances;
+  const ParkedTask* parked = FindParked(job, group, index);
+  return parked == nullptr ? std::vector<MigInstance>() : parked->instances;
+}
+
+DeviceGrant GrantOf(const ClusterState& state, const Shape& shape, const Placement& placement) {
+  if (placement.devices.empty()) return {};
+  const std::uint32_t node = placement.node.slot;
+  const auto device = static_cast<std::size_t>(placement.devices.First());
+  return GrantOf(state.nodes().devices(node)[device],
+                 state.nodes().mig().geometry(state.nodes().device_free(node)[device].model), shape,
+                 placement.instances);
+}
+
 JobStatus StatusOf(const ClusterState& state, JobId job) {
   const JobRow& row = state.jobs()[job.slot];
   JobStatus status{.job = row.spec.name,
@@ -76,8 +97,14 @@ JobStatus StatusOf(const ClusterState& state, JobId job) {
                        .phase = task.phase,
                        .node = TaskNode(state, row, g, i),
                        .devices = TaskDevices(state, row, g, i),
+                       .grant = {},
                        .deadline = task.deadline};
-      if (task.ledger.has_value()) entry.over = IsOver(state, state.tasks()[task.ledger.slot]);
+      entry.grant.instances = TaskInstances(state, row, g, i);
+      if (task.ledger.has_value()) {
+        const TaskRow& placed = state.tasks()[task.ledger.slot];
+        entry.grant = GrantOf(state, state.shapes()[placed.shape], placed.placement);
+        entry.over = IsOver(state, placed);
+      }
       status.tasks.push_back(std::move(entry));
     }
   }

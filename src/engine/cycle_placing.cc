@@ -141,7 +141,9 @@ absl::Status Cycle::Place(const std::vector<Demand>& demands,
             [&](const GangPlacement& a, const GangPlacement& b) {
               const auto key = [&](const GangPlacement& p) {
                 const int device = p.placement.devices.empty() ? -1 : p.placement.devices.First();
-                return std::make_tuple(p.demand, position_[p.placement.node.slot], device);
+                const auto& instances = p.placement.instances;
+                const int start = instances.empty() ? -1 : instances.front().start;
+                return std::make_tuple(p.demand, position_[p.placement.node.slot], device, start);
               };
               return key(a) < key(b);
             });
@@ -153,13 +155,14 @@ absl::Status Cycle::Place(const std::vector<Demand>& demands,
     for (const std::uint32_t index : demand.indices) {
       const GangPlacement& placement = placements[next++];
       const TaskIndex task{.job = demand.job, .group = demand.group, .index = index};
-      steps_.emplace_back(
-          gpusched::Place{.task = lifecycle_.KeyOf(task),
-                          .node = std::string(state_.node_name(placement.placement.node)),
-                          .devices = placement.placement.devices,
-                          .alternative = row.alternative,
-                          .rank = first_rank + index,
-                          .score = placement.score});
+      steps_.emplace_back(gpusched::Place{
+          .task = lifecycle_.KeyOf(task),
+          .node = std::string(state_.node_name(placement.placement.node)),
+          .devices = placement.placement.devices,
+          .grant = GrantOf(state_, state_.shapes()[demand.shape_id], placement.placement),
+          .alternative = row.alternative,
+          .rank = first_rank + index,
+          .score = placement.score});
       GPUSCHED_RETURN_IF_ERROR(lifecycle_.PlaceTask(task, placement.placement, state_.now()));
       ++placements_;
     }

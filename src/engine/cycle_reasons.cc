@@ -10,6 +10,32 @@
 namespace gpusched {
 namespace {
 
+// How many shares, whole devices or instances an empty device could give to tasks of a shape, at
+// most `most`; never too few.
+std::int64_t PartsWhenEmpty(const NodeView& node, std::size_t device, const Shape& shape,
+                            std::int64_t most) {
+  const DeviceLedger& ledger = node.device_ledgers()[device];
+  const DeviceFree empty =
+      FreeWhenEmpty(ledger, node.devices()[device].model, node.geometry(device));
+  const OfferMask wants = shape.wants();
+  const OfferMask offered = static_cast<OfferMask>(empty.offers & wants);
+  std::int64_t parts = 0;
+  if (DeviceFits(empty, shape, wants)) {
+    parts = most;
+    const auto cap = [&](std::int64_t there, std::int64_t ask) {
+      if (ask > 0) parts = std::min(parts, there / ask);
+    };
+    cap(empty.gpu_milli, shape.gpu_milli);
+    if (ledger.mem_tracked) cap(empty.mem_mib, shape.gpu_mem_mib);
+    if (HasReplicas(ledger.sharing)) cap(ledger.replicas, 1);
+    if ((offered & (kOfferWhole | kOfferWholeForMemory)) != 0) cap(1, 1);
+  }
+  if ((offered & kOfferMig) == 0) return parts;
+  const std::int64_t instances = InstancesOn(node, device, empty, shape);
+  // Who asks memory has one at a time, of several profiles as slices get fewer.
+  return std::max(parts, instances > 0 && !shape.asks_profile() ? kMaxMigSlices : instances);
+}
+
 // How many tasks of a shape an empty node could hold, at most `most`.
 std::int64_t BoundOn(const NodeTable& nodes, std::uint32_t slot, const Shape& shape,
                      std::int64_t most) {
@@ -19,15 +45,14 @@ std::int64_t BoundOn(const NodeTable& nodes, std::uint32_t slot, const Shape& sh
   cap(nodes.capacity(slot)[ResourceKind::kCpuMilli], shape.cpu_milli);
   cap(nodes.capacity(slot)[ResourceKind::kMemMib], shape.mem_mib);
   if (!shape.asks_gpu()) return most;
-  std::int64_t parts = 0;  // shares or whole devices that the shape's devices could give
-  for (std::size_t i = 0; i < nodes.declared_devices(slot); ++i) {
-    if (((shape.models >> nodes.device_free(slot)[i].model) & 1) == 0) continue;
-    const DeviceLedger& device = nodes.devices(slot)[i];
-    std::int64_t here = device.capacity.gpu_milli / shape.gpu_milli;
-    if (device.mem_tracked && shape.gpu_mem_mib > 0) {
-      here = std::min(here, device.capacity.mem_mib / shape.gpu_mem_mib);
-    }
-    parts += here;
+  const NodeView node(nodes, slot);
+  // Several tasks may have their instances on one device, even if those of each may not.
+  Shape one = shape;
+  one.distinct_devices = false;
+  const std::int64_t enough = most * shape.gpu_count;
+  std::int64_t parts = 0;  // that the shape's devices could give
+  for (std::size_t i = 0; i < node.devices().size() && parts < enough; ++i) {
+    parts += PartsWhenEmpty(node, i, one, enough);
   }
   return std::min(most, parts / shape.gpu_count);
 }
@@ -166,7 +191,7 @@ Cycle::Failure Cycle::Explain(const std::vector<Demand>& demands, std::size_t fa
                          .need = of_group,
                          .placed = result.placed_of_demand,
                          .refusal = refusal,
-                         .text = RefusalText(state_, refusal)};
+                         .text = RefusalText(state_, refusal, &state_.shapes()[demand.shape_id])};
     if (result.limit_reached) {
       account.text += "; other ways to place the gang were looked for up to the search limit";
     }

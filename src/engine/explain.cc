@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gpusched/base/quantity.h"
+#include "gpusched/engine/blocked_starts.h"
 #include "gpusched/spec/field_error.h"
 
 namespace gpusched {
@@ -110,13 +111,18 @@ std::string ShortfallText(Reason reason, std::int64_t need, std::int64_t have) {
       return "its tasks are being evicted; it is placed anew when they are gone";
     case Reason::kBehindInPool:
       return "an older job waits for the same GPU models";
+    case Reason::kNoMigPlacement:
+      return absl::StrCat(need, need == 1 ? " MIG instance asked, " : " MIG instances asked, ",
+                          have, " can be placed");
+    case Reason::kSharingNotOffered:
+      return "no device there is shared in a way that the task allows";
     case Reason::kNone:
       break;
   }
   return "";
 }
 
-std::string RefusalText(const ClusterState& state, const Refusal& refusal) {
+std::string RefusalText(const ClusterState& state, const Refusal& refusal, const Shape* shape) {
   if (refusal.dominant() == Reason::kNoNodes) return "the cluster has no nodes";
   std::string text = absl::StrCat("0 of ", state.node_count(), " nodes take it:");
   std::string_view separator = " ";
@@ -129,6 +135,10 @@ std::string RefusalText(const ClusterState& state, const Refusal& refusal) {
   absl::StrAppend(
       &text, "; nearest is '", std::string(state.node_name(refusal.nearest)),
       "': ", ShortfallText(refusal.dominant(), refusal.shortfall.need, refusal.shortfall.have));
+  if (refusal.dominant() == Reason::kNoMigPlacement && shape != nullptr) {
+    const auto blocked = BlockedStarts(state, refusal.nearest, *shape);
+    if (!blocked.empty()) absl::StrAppend(&text, "; ", BlockedStartsText(blocked));
+  }
   if (refusal.outcome == Outcome::kNever) {
     absl::StrAppend(&text, "; it would not fit even on empty nodes");
   }

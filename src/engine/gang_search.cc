@@ -88,8 +88,8 @@ class Search {
     }
     const JobRow& job = state_.jobs()[demand.job.slot];
     level.placement = {.demand = level.demand,
-                       .placement = {.node = state_.nodes().id(best->candidate.slot),
-                                     .devices = best->candidate.devices},
+                       .placement = PlacementOf(state_.node(best->candidate.slot), demand.shape,
+                                                best->candidate.choice()),
                        .score = best->score};
     const std::string name = TaskName({.job = job.spec.name,
                                        .group = job.group_specs()[demand.group].name,

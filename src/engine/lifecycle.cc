@@ -252,8 +252,9 @@ absl::Status Lifecycle::ApplyPlan(const Plan& plan) {
         return InvalidField(where, "task", "not wanted", "its job is being taken back, or smaller");
       }
       if (placed.empty() || placed.back() != task.job) placed.push_back(task.job);
-      GPUSCHED_RETURN_IF_ERROR(
-          PlaceTask(task, {.node = *node, .devices = place->devices}, plan.now()));
+      GPUSCHED_RETURN_IF_ERROR(PlaceTask(
+          task, {.node = *node, .devices = place->devices, .instances = place->grant.instances},
+          plan.now()));
     }
   }
   effect_.changed = effect_.changed || !placed.empty() || !evicted.empty();

@@ -197,11 +197,12 @@ absl::Status Lifecycle::On(const HoldCapacity& event) {
   const auto shape = transaction_.Intern(event.shape);
   if (!shape.ok()) return shape.status();
   effect_.changed = true;
-  return transaction_.AddHold({.name = event.name,
-                               .owner = event.owner,
-                               .shape = *shape,
-                               .placement = {.node = *node, .devices = event.devices},
-                               .until = event.until});
+  return transaction_.AddHold(
+      {.name = event.name,
+       .owner = event.owner,
+       .shape = *shape,
+       .placement = {.node = *node, .devices = event.devices, .instances = event.instances},
+       .until = event.until});
 }
 
 absl::Status Lifecycle::On(const DropHold& event) {

@@ -6,7 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/lifecycle.h"
+#include "gpusched/engine/account.h"
 #include "gpusched/spec/field_error.h"
+#include "gpusched/state/fit.h"
 
 namespace gpusched {
 namespace {
@@ -82,7 +84,8 @@ absl::Status Lifecycle::On(const TaskStarted& event) {
   if (!IsPlacedAs(state, event.task)) return NeverPlaced(event.task, state);
   if (event.place && IsPlaced(state.phase)) {
     const std::string node = NodeOf(task);
-    if (node != event.place->node || DevicesOf(task) != event.place->devices) {
+    if (node != event.place->node || DevicesOf(task) != event.place->devices ||
+        TaskInstances(state_, Row(task.job), task.group, task.index) != event.place->instances) {
       return InvalidField("task " + Quoted(TaskName(event.task)), "place",
                           absl::StrCat("on '", event.place->node, "'"),
                           absl::StrCat("this attempt was placed elsewhere, on '", node, "'"));
@@ -107,9 +110,12 @@ absl::Status Lifecycle::Adopt(const TaskStarted& event, const TaskIndex& task) {
     return FieldError(absl::StatusCode::kFailedPrecondition, where, "task", "not wanted any more",
                       "stop it instead");
   }
-  if (place.devices.size() != shape.gpu_count) {
-    return InvalidField(where, "devices", absl::StrCat(place.devices.size(), " devices"),
-                        absl::StrCat("the task asks ", shape.gpu_count));
+  if (const std::string_view wrong = WrongForm(shape, place.devices, place.instances);
+      !wrong.empty()) {
+    return InvalidField(
+        where, place.instances.empty() ? "devices" : "instances",
+        absl::StrCat(place.devices.size(), " devices, ", place.instances.size(), " instances"),
+        absl::StrCat("the task asks ", shape.gpu_count, ": ", std::string(wrong)));
   }
   const auto node = state_.FindNode(place.node);
   TaskState state = Task(task);
@@ -125,14 +131,17 @@ absl::Status Lifecycle::Adopt(const TaskStarted& event, const TaskIndex& task) {
     }
     const auto ledger =
         transaction_.Adopt(TaskName(event.task), row.groups[task.group].shape,
-                           {.node = *node, .devices = place.devices},
+                           {.node = *node, .devices = place.devices, .instances = place.instances},
                            {.job = task.job, .group = task.group, .index = task.index});
     if (!ledger.ok()) return ledger.status();
     state.ledger = *ledger;
   } else {
     std::vector<ParkedTask> parked = row.parked;
-    parked.push_back(
-        {.group = task.group, .index = task.index, .node = place.node, .devices = place.devices});
+    parked.push_back({.group = task.group,
+                      .index = task.index,
+                      .node = place.node,
+                      .devices = place.devices,
+                      .instances = place.instances});
     GPUSCHED_RETURN_IF_ERROR(transaction_.SetParked(task.job, std::move(parked)));
   }
   effect_.changed = true;
@@ -163,7 +172,7 @@ absl::Status Lifecycle::AdoptParked(const std::string& node) {
       }
       const auto ledger =
           transaction_.Adopt(TaskName(KeyOf(task)), Row(job).groups[entry.group].shape,
-                             {.node = id, .devices = entry.devices},
+                             {.node = id, .devices = entry.devices, .instances = entry.instances},
                              {.job = job, .group = entry.group, .index = entry.index});
       if (!ledger.ok()) return ledger.status();
       TaskState state = Task(task);

@@ -1,45 +1,14 @@
 #include "gpusched/spec/gpu_model.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <limits>
+#include <utility>
+
+#include "built_in_models.h"
 
 namespace gpusched {
 namespace {
-
-// Makers' data sheets. A K80 board carries two devices; a row is one device.
-constexpr std::array kModels = {
-    GpuModel{"K80", "Kepler", 12},
-    GpuModel{"P100-PCIe-16GB", "Pascal", 16},
-    GpuModel{"P100-SXM2-16GB", "Pascal", 16},
-    GpuModel{"V100-PCIe-16GB", "Volta", 16},
-    GpuModel{"V100-PCIe-32GB", "Volta", 32},
-    GpuModel{"V100-SXM2-16GB", "Volta", 16},
-    GpuModel{"V100-SXM2-32GB", "Volta", 32},
-    GpuModel{"T4", "Turing", 16},
-    GpuModel{"A10", "Ampere", 24},
-    GpuModel{"A10G", "Ampere", 24},
-    GpuModel{"A30", "Ampere", 24},
-    GpuModel{"A40", "Ampere", 48},
-    GpuModel{"A100-PCIe-40GB", "Ampere", 40},
-    GpuModel{"A100-SXM4-40GB", "Ampere", 40},
-    GpuModel{"A100-PCIe-80GB", "Ampere", 80},
-    GpuModel{"A100-SXM4-80GB", "Ampere", 80},
-    GpuModel{"A800-SXM4-80GB", "Ampere", 80},
-    GpuModel{"L4", "Ada", 24},
-    GpuModel{"L40S", "Ada", 48},
-    GpuModel{"H100-PCIe-80GB", "Hopper", 80},
-    GpuModel{"H100-SXM5-80GB", "Hopper", 80},
-    GpuModel{"H100-NVL-94GB", "Hopper", 94},
-    GpuModel{"GH200-96GB", "Hopper", 96},
-    GpuModel{"H200-SXM-141GB", "Hopper", 141},
-    GpuModel{"H800-SXM5-80GB", "Hopper", 80},
-    GpuModel{"B200-SXM-180GB", "Blackwell", 180},
-    GpuModel{"GB200", "Blackwell", 186},
-    GpuModel{"MI250X", "CDNA2", 128},
-    GpuModel{"MI300X", "CDNA3", 192},
-};
 
 char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
@@ -59,18 +28,72 @@ std::size_t Edits(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+template <class T>
+T* FindNamed(std::vector<T>& list, std::string_view name) {
+  const auto it = std::find_if(list.begin(), list.end(), [&](const T& entry) {
+    if constexpr (requires { entry->spec(); }) {
+      return entry->spec().name == name;
+    } else {
+      return entry.name == name;
+    }
+  });
+  return it == list.end() ? nullptr : &*it;
+}
+
 }  // namespace
 
-std::span<const GpuModel> ModelCatalog::BuiltIn() { return kModels; }
+std::span<const GpuModel> ModelCatalog::BuiltIn() { return BuiltInModels(); }
+
+std::span<const MigGeometry> ModelCatalog::BuiltInMig() { return BuiltInGeometries(); }
 
 void ModelCatalog::DeclareOpaque(std::string_view name) {
   if (!Knows(name)) opaque_.emplace_back(name);
 }
 
+void ModelCatalog::Put(GpuModel model) {
+  if (GpuModel* const former = FindNamed(models_, model.name)) {
+    *former = std::move(model);
+  } else {
+    models_.push_back(std::move(model));
+  }
+}
+
+void ModelCatalog::Put(MigGeometrySpec geometry) {
+  auto made = std::make_shared<const MigGeometry>(std::move(geometry));
+  if (auto* const former = FindNamed(geometries_, made->spec().name)) {
+    *former = std::move(made);
+  } else {
+    geometries_.push_back(std::move(made));
+  }
+}
+
 bool ModelCatalog::Knows(std::string_view name) const {
-  return std::any_of(kModels.begin(), kModels.end(),
-                     [&](const GpuModel& model) { return model.name == name; }) ||
-         std::find(opaque_.begin(), opaque_.end(), name) != opaque_.end();
+  return Find(name) != nullptr || std::find(opaque_.begin(), opaque_.end(), name) != opaque_.end();
+}
+
+const GpuModel* ModelCatalog::Find(std::string_view name) const {
+  for (const std::span<const GpuModel> models : {std::span<const GpuModel>(models_), BuiltIn()}) {
+    for (const GpuModel& model : models) {
+      if (model.name == name) return &model;
+    }
+  }
+  return nullptr;
+}
+
+std::shared_ptr<const MigGeometry> ModelCatalog::FindMig(std::string_view name) const {
+  for (const auto& geometry : geometries_) {
+    if (geometry->spec().name == name) return geometry;
+  }
+  for (const MigGeometry& geometry : BuiltInMig()) {
+    // Built-in ones live for ever, so nobody needs to own them.
+    if (geometry.spec().name == name) return {std::shared_ptr<void>(), &geometry};
+  }
+  return nullptr;
+}
+
+std::shared_ptr<const MigGeometry> ModelCatalog::MigOf(std::string_view model) const {
+  const GpuModel* const row = Find(model);
+  return row == nullptr || row->mig.empty() ? nullptr : FindMig(row->mig);
 }
 
 std::string ModelCatalog::Nearest(std::string_view name) const {
@@ -88,7 +111,8 @@ std::string ModelCatalog::Nearest(std::string_view name) const {
       best = candidate;
     }
   };
-  for (const GpuModel& model : kModels) consider(model.name);
+  for (const GpuModel& model : BuiltIn()) consider(model.name);
+  for (const GpuModel& model : models_) consider(model.name);
   for (const std::string& opaque : opaque_) consider(opaque);
   return std::string(best);
 }

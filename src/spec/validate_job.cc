@@ -127,6 +127,21 @@ absl::Status CheckLabels(const std::string& where, const std::string& field,
   return absl::OkStatus();
 }
 
+// That each is one that some device could have; whether it is asked, and there, the state tells.
+absl::Status CheckInstances(const std::string& where, const std::vector<MigInstance>& instances) {
+  constexpr std::size_t kMost = static_cast<std::size_t>(kMaxDevicesPerNode) * kMaxMigSlices;
+  GPUSCHED_RETURN_IF_ERROR(CheckSize(where, "instances", instances.size(), kMost));
+  for (std::size_t i = 0; i < instances.size(); ++i) {
+    const std::string entry = absl::StrCat("instances[", i, "].");
+    GPUSCHED_RETURN_IF_ERROR(
+        CheckRange(where, entry + "device", instances[i].device, 0, kMaxDevicesPerNode - 1));
+    GPUSCHED_RETURN_IF_ERROR(
+        CheckRange(where, entry + "start", instances[i].start, 0, kMaxMigSlices - 1));
+    GPUSCHED_RETURN_IF_ERROR(CheckName(where, entry + "profile", instances[i].profile));
+  }
+  return absl::OkStatus();
+}
+
 // What one task of a shape asks of each resource, for totals.
 struct Demand {
   std::string_view field;  // as in "groups[0].shape.<field> × count"
@@ -247,7 +262,9 @@ class EventCheck {
   absl::Status operator()(const TaskStarted& event) const {
     GPUSCHED_RETURN_IF_ERROR(Validate(event.task));
     if (!event.place.has_value()) return absl::OkStatus();
-    return CheckName("task " + Quoted(TaskName(event.task)), "place.node", event.place->node);
+    const std::string where = "task " + Quoted(TaskName(event.task));
+    GPUSCHED_RETURN_IF_ERROR(CheckInstances(where, event.place->instances));
+    return CheckName(where, "place.node", event.place->node);
   }
   absl::Status operator()(const TaskFinished& event) const { return Validate(event.task); }
   absl::Status operator()(const TaskFailed& event) const { return Validate(event.task); }
@@ -339,7 +356,8 @@ absl::Status Validate(const HoldCapacity& hold, const ModelCatalog& catalog) {
   GPUSCHED_RETURN_IF_ERROR(CheckName(where, "owner", hold.owner));
   GPUSCHED_RETURN_IF_ERROR(CheckName(where, "node", hold.node));
   GPUSCHED_RETURN_IF_ERROR(Validate(hold.shape, catalog, where + ": shape"));
-  if (hold.devices.size() != hold.shape.gpu_count) {
+  GPUSCHED_RETURN_IF_ERROR(CheckInstances(where, hold.instances));
+  if (hold.instances.empty() && hold.devices.size() != hold.shape.gpu_count) {
     return InvalidField(where, "devices", absl::StrCat(hold.devices.size(), " devices"),
                         absl::StrCat("the shape asks ", hold.shape.gpu_count, "; name so many"));
   }

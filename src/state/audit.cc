@@ -24,7 +24,7 @@ absl::Status Differs(std::string_view what, std::string_view name, std::int64_t 
 struct Count {
   Resources used;
   std::array<std::uint32_t, kTaskKinds> tasks{};
-  std::vector<DeviceAmounts> devices;
+  std::vector<DeviceLedger> devices;  // the node's, with the use that the tasks imply
 };
 
 absl::Status AuditNode(const ClusterState& state, std::uint32_t slot, const Count& count) {
@@ -35,26 +35,37 @@ absl::Status AuditNode(const ClusterState& state, std::uint32_t slot, const Coun
   const auto ledgers = nodes.devices(slot);
   for (std::size_t i = 0; i < ledgers.size(); ++i) {
     const DeviceLedger& d = ledgers[i];
-    if (d.used != count.devices[i]) {
+    const DeviceLedger& counted = count.devices[i];
+    if (d.used != counted.used) {
       return Differs(absl::StrCat("devices[", i, "].used.gpu_milli"), name, d.used.gpu_milli,
-                     count.devices[i].gpu_milli);
+                     counted.used.gpu_milli);
     }
-    const std::int64_t milli = std::max<std::int64_t>(
-        0, d.capacity.gpu_milli - d.used.gpu_milli - d.held.gpu_milli - d.foreign.gpu_milli);
+    if (d.used_by != counted.used_by || d.held_by != counted.held_by) {
+      return Differs(absl::StrCat("devices[", i, "].tenants"), name,
+                     d.used_by.tenants + d.held_by.tenants,
+                     counted.used_by.tenants + counted.held_by.tenants);
+    }
+    if (d.held != counted.held) {
+      return Differs(absl::StrCat("devices[", i, "].held.gpu_milli"), name, d.held.gpu_milli,
+                     counted.held.gpu_milli);
+    }
     const DeviceFree& derived = nodes.device_free(slot)[i];
-    if (derived.gpu_milli != milli) {
+    const DeviceFree anew = FreeOf(counted, derived.model, nodes.mig().geometry(derived.model));
+    if (derived.gpu_milli != anew.gpu_milli) {
       return Differs(absl::StrCat("devices[", i, "].free.gpu_milli"), name, derived.gpu_milli,
-                     milli);
+                     anew.gpu_milli);
     }
-    free[ResourceKind::kGpuMilli] += milli;
-    whole_free += milli == kMilli ? 1 : 0;
-    if (!d.mem_tracked) continue;
-    const std::int64_t mem = std::max<std::int64_t>(
-        0, d.capacity.mem_mib - d.used.mem_mib - d.held.mem_mib - d.foreign.mem_mib);
-    if (derived.mem_mib != mem) {
-      return Differs(absl::StrCat("devices[", i, "].free.gpu_mem_mib"), name, derived.mem_mib, mem);
+    if (derived.offers != anew.offers || derived.occupied != anew.occupied) {
+      return Differs(absl::StrCat("devices[", i, "].occupied"), name, derived.occupied,
+                     anew.occupied);
     }
-    free[ResourceKind::kGpuMemMib] += mem;
+    free[ResourceKind::kGpuMilli] += anew.gpu_milli;
+    whole_free += (anew.offers & kOfferWhole) != 0 ? 1 : 0;
+    if (derived.mem_mib != anew.mem_mib) {
+      return Differs(absl::StrCat("devices[", i, "].free.gpu_mem_mib"), name, derived.mem_mib,
+                     anew.mem_mib);
+    }
+    if (d.mem_tracked) free[ResourceKind::kGpuMemMib] += anew.mem_mib;
   }
   for (const ResourceKind kind : {ResourceKind::kCpuMilli, ResourceKind::kMemMib}) {
     free[kind] = std::max<std::int64_t>(0, nodes.capacity(slot)[kind] - nodes.used(slot)[kind] -
@@ -99,8 +110,39 @@ Resources SumRows(std::span<const Resources> rows) {
 absl::Status Audit(const ClusterState& state) {
   const NodeTable& nodes = state.nodes();
   std::vector<Count> counts(nodes.slots());
-  for (const std::uint32_t slot : nodes.order())
-    counts[slot].devices.resize(nodes.devices(slot).size());
+  for (const std::uint32_t slot : nodes.order()) {
+    for (DeviceLedger device : nodes.devices(slot)) {
+      device.used = device.held = {};
+      device.used_by = device.held_by = {};
+      counts[slot].devices.push_back(device);
+    }
+  }
+  // Adds what a placement takes of devices, as `used` or as `held`.
+  const auto add = [&](const Placement& placement, const Shape& shape, bool held, Resources& sum) {
+    std::vector<DeviceLedger>& devices = counts[placement.node.slot].devices;
+    const auto on = [&](std::size_t i, const MigInstance* instance) {
+      DeviceLedger& device = devices[i];
+      const MigGeometry* const geometry =
+          nodes.mig().geometry(nodes.device_free(placement.node.slot)[i].model);
+      DeviceAmounts& amounts = held ? device.held : device.used;
+      const DeviceAmounts before = amounts;
+      AddTake(TakeOf(device, geometry, shape, instance), device, geometry, 1, amounts,
+              held ? device.held_by : device.used_by);
+      sum[ResourceKind::kGpuMilli] += amounts.gpu_milli - before.gpu_milli;
+      sum[ResourceKind::kGpuMemMib] += amounts.mem_mib - before.mem_mib;
+    };
+    for (const MigInstance& instance : placement.instances) {
+      on(static_cast<std::size_t>(instance.device), &instance);
+    }
+    if (!placement.instances.empty()) return;
+    for (DeviceMask rest = placement.devices; !rest.empty(); rest.DropFirst()) {
+      on(static_cast<std::size_t>(rest.First()), nullptr);
+    }
+  };
+  for (const Hold& hold : state.holds().list()) {
+    Resources unused;
+    add(hold.placement, state.shapes()[hold.shape], /*held=*/true, unused);
+  }
   for (std::uint32_t slot = 0; slot < state.tasks().slots(); ++slot) {
     if (!state.tasks().live(slot)) continue;
     const TaskRow& row = state.tasks()[slot];
@@ -114,13 +156,7 @@ absl::Status Audit(const ClusterState& state) {
     count.used[ResourceKind::kCpuMilli] += shape.cpu_milli;
     count.used[ResourceKind::kMemMib] += shape.mem_mib;
     ++count.tasks[static_cast<std::size_t>(shape.kind())];
-    for (DeviceMask rest = row.placement.devices; !rest.empty(); rest.DropFirst()) {
-      const auto i = static_cast<std::size_t>(rest.First());
-      count.devices[i].gpu_milli += shape.gpu_milli;
-      count.devices[i].mem_mib += shape.gpu_mem_mib;
-      count.used[ResourceKind::kGpuMilli] += shape.gpu_milli;
-      count.used[ResourceKind::kGpuMemMib] += shape.gpu_mem_mib;
-    }
+    add(row.placement, shape, /*held=*/false, count.used);
   }
   for (const std::uint32_t slot : nodes.order()) {
     if (absl::Status status = AuditNode(state, slot, counts[slot]); !status.ok()) return status;

@@ -1,5 +1,7 @@
 #include "gpusched/state/cluster_state.h"
 
+#include <algorithm>
+
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -34,12 +36,9 @@ NodeSpec ClusterState::NodeSpecOf(NodeId node) const {
                 .mem_mib = nodes.capacity(node_slot)[ResourceKind::kMemMib],
                 .devices = {}};
   for (std::size_t i = 0; i < nodes.declared_devices(node_slot); ++i) {
-    const DeviceLedger& ledger = nodes.devices(node_slot)[i];
-    DeviceSpec device{.model = std::string(models_.name(nodes.device_free(node_slot)[i].model)),
-                      .gpu_milli = ledger.capacity.gpu_milli,
-                      .gpu_mem_mib = {}};
-    if (ledger.mem_tracked) device.gpu_mem_mib = ledger.capacity.mem_mib;
-    spec.devices.push_back(std::move(device));
+    const std::uint32_t model = nodes.device_free(node_slot)[i].model;
+    spec.devices.push_back(gpusched::SpecOf(nodes.devices(node_slot)[i],
+                                            nodes.mig().geometry(model), models_.name(model)));
   }
   return spec;
 }
@@ -70,6 +69,30 @@ absl::Status ClusterState::CheckNewTask(std::string_view name) const {
                     "a task of this name is running; use another name or release it first");
 }
 
+ShapeSpec ClusterState::SpecOf(const Shape& shape) const {
+  ShapeSpec spec{.cpu_milli = shape.cpu_milli,
+                 .mem_mib = shape.mem_mib,
+                 .gpu_count = shape.gpu_count,
+                 .gpu_milli = shape.gpu_milli,
+                 .gpu_mem_mib = shape.gpu_mem_mib,
+                 .models = {},
+                 .mig_profile = {},
+                 .sharing = {},
+                 .distinct_devices = shape.distinct_devices};
+  if (shape.asks_profile()) {
+    spec.mig_profile = std::string(nodes_.mig().profile_name(shape.profile));
+  }
+  for (std::size_t mode = 0; mode < kSharingModes; ++mode) {
+    if (((shape.sharing >> mode) & 1) != 0) spec.sharing.push_back(static_cast<SharingMode>(mode));
+  }
+  if (shape.models == kAnyModel) return spec;
+  for (std::uint32_t i = 0; i < models_.size(); ++i) {
+    if (((shape.models >> i) & 1) != 0) spec.models.emplace_back(models_.name(i));
+  }
+  std::sort(spec.models.begin(), spec.models.end());
+  return spec;
+}
+
 absl::StatusOr<ShapeId> ClusterState::Intern(const ShapeSpec& spec) {
   GPUSCHED_RETURN_IF_ERROR(Validate(spec, catalog_));
   Shape shape{.cpu_milli = spec.cpu_milli,
@@ -86,8 +109,16 @@ absl::StatusOr<ShapeId> ClusterState::Intern(const ShapeSpec& spec) {
       return FieldError(absl::StatusCode::kResourceExhausted, "shape", "models", Quoted(name),
                         absl::StrCat("one state knows at most ", kMaxModels, " model names"));
     }
+    nodes_.mutable_mig().SetModel(*index, catalog_.MigOf(name));
     shape.models |= ModelMask{1} << *index;
   }
+  if (!spec.mig_profile.empty()) {
+    shape.profile = nodes_.mutable_mig().InternProfile(spec.mig_profile);
+  }
+  for (const SharingMode mode : spec.sharing) {
+    shape.sharing = static_cast<std::uint8_t>(shape.sharing | 1U << static_cast<unsigned>(mode));
+  }
+  shape.distinct_devices = spec.distinct_devices;
   return shapes_.Intern(shape);
 }
 

@@ -49,10 +49,8 @@ void NodeTable::SetCapacity(std::uint32_t slot, const NodeSpec& spec,
     const std::uint32_t row = hot.first_device + i;
     DeviceLedger& ledger = device_ledger_[row];
     if (i < hot.declared) {
-      const DeviceSpec& device = spec.devices[i];
-      ledger.capacity = {.gpu_milli = device.gpu_milli, .mem_mib = device.gpu_mem_mib.value_or(0)};
-      ledger.mem_tracked = device.gpu_mem_mib.has_value();
-      device_free_[row].model = models[i];
+      device_free_[row].model = static_cast<std::uint8_t>(models[i]);
+      gpusched::SetCapacity(spec.devices[i], mig_.geometry(models[i]), ledger);
       hot.models |= ModelMask{1} << models[i];
     } else {
       ledger.capacity = {};
@@ -65,17 +63,28 @@ void NodeTable::SetCapacity(std::uint32_t slot, const NodeSpec& spec,
   RefreshNode(slot);
 }
 
-std::vector<std::uint32_t> NodeTable::RowModels(std::uint32_t slot) const {
-  std::vector<std::uint32_t> models;
+std::vector<DeviceKind> NodeTable::RowKinds(std::uint32_t slot) const {
+  std::vector<DeviceKind> kinds;
   for (std::uint32_t i = 0; i < hot_[slot].rows; ++i) {
-    models.push_back(device_free_[hot_[slot].first_device + i].model);
+    const std::uint32_t row = hot_[slot].first_device + i;
+    const DeviceLedger& ledger = device_ledger_[row];
+    kinds.push_back({.model = device_free_[row].model,
+                     .replicas = ledger.replicas,
+                     .sharing = ledger.sharing,
+                     .partition_on_demand = ledger.partition_on_demand});
   }
-  return models;
+  return kinds;
 }
 
-void NodeTable::SetRowModels(std::uint32_t slot, std::span<const std::uint32_t> models) {
-  for (std::size_t i = 0; i < models.size(); ++i) {
-    device_free_[hot_[slot].first_device + i].model = models[i];
+void NodeTable::SetRowKinds(std::uint32_t slot, std::span<const DeviceKind> kinds) {
+  for (std::uint32_t i = 0; i < kinds.size(); ++i) {
+    const std::uint32_t row = hot_[slot].first_device + i;
+    DeviceLedger& ledger = device_ledger_[row];
+    device_free_[row].model = static_cast<std::uint8_t>(kinds[i].model);
+    ledger.replicas = kinds[i].replicas;
+    ledger.sharing = kinds[i].sharing;
+    ledger.partition_on_demand = kinds[i].partition_on_demand;
+    RefreshDevice(slot, i);
   }
 }
 
@@ -87,9 +96,11 @@ void NodeTable::ReserveDevices(std::uint32_t slot, std::size_t devices) {
   const std::size_t first = device_ledger_.size();
   device_ledger_.resize(first + devices);
   device_free_.resize(first + devices);
+  device_special_.resize(first + devices);
   for (std::size_t i = 0; i < hot.rows; ++i) {
     device_ledger_[first + i] = device_ledger_[hot.first_device + i];
     device_free_[first + i] = device_free_[hot.first_device + i];
+    device_special_[first + i] = device_special_[hot.first_device + i];
   }
   hot.first_device = static_cast<std::uint32_t>(first);
   hot.rows = static_cast<std::uint16_t>(devices);
@@ -103,7 +114,7 @@ void NodeTable::ListDevices(std::uint32_t slot, DeviceMask touched) {
   }
   const auto idle = [&](std::uint32_t device) {
     const DeviceLedger& ledger = device_ledger_[hot.first_device + device];
-    return ledger.used == DeviceAmounts{} && ledger.held == DeviceAmounts{};
+    return !ledger.in_use();
   };
   while (hot.device_count > hot.declared && idle(hot.device_count - 1U)) --hot.device_count;
 }
@@ -129,45 +140,68 @@ void NodeTable::Recycle(std::uint32_t slot) {
   for (std::uint32_t i = 0; i < hot.rows; ++i) {
     device_ledger_[hot.first_device + i] = {};
     device_free_[hot.first_device + i] = {};
+    device_special_[hot.first_device + i] = 0;
   }
   hot = {.first_device = hot.first_device, .rows = hot.rows};
   recycled_.emplace_back(hot.rows, slot);
 }
 
-void NodeTable::Take(std::uint32_t slot, const Shape& shape, DeviceMask devices) {
-  AddTo(used_[slot], &DeviceLedger::used, slot, shape, devices, 1);
+void NodeTable::Take(std::uint32_t slot, const Shape& shape, DeviceMask devices,
+                     std::span<const MigInstance> instances) {
+  AddTo(used_[slot], {&DeviceLedger::used, &DeviceLedger::used_by}, slot, shape, devices, instances,
+        1);
   ++tasks_[slot][static_cast<std::size_t>(shape.kind())];
 }
 
-void NodeTable::Give(std::uint32_t slot, const Shape& shape, DeviceMask devices) {
-  AddTo(used_[slot], &DeviceLedger::used, slot, shape, devices, -1);
+void NodeTable::Give(std::uint32_t slot, const Shape& shape, DeviceMask devices,
+                     std::span<const MigInstance> instances) {
+  AddTo(used_[slot], {&DeviceLedger::used, &DeviceLedger::used_by}, slot, shape, devices, instances,
+        -1);
   --tasks_[slot][static_cast<std::size_t>(shape.kind())];
 }
 
 void NodeTable::AddHeld(std::uint32_t slot, const Shape& shape, DeviceMask devices,
-                        std::int64_t sign) {
-  AddTo(held_[slot], &DeviceLedger::held, slot, shape, devices, sign);
+                        std::int64_t sign, std::span<const MigInstance> instances) {
+  AddTo(held_[slot], {&DeviceLedger::held, &DeviceLedger::held_by}, slot, shape, devices, instances,
+        sign);
 }
 
-void NodeTable::AddTo(Resources& sum, DeviceAmounts DeviceLedger::*column, std::uint32_t slot,
-                      const Shape& shape, DeviceMask devices, std::int64_t sign) {
+void NodeTable::AddTo(Resources& sum, Column column, std::uint32_t slot, const Shape& shape,
+                      DeviceMask devices, std::span<const MigInstance> instances,
+                      std::int64_t sign) {
   sum[ResourceKind::kCpuMilli] += sign * shape.cpu_milli;
   sum[ResourceKind::kMemMib] += sign * shape.mem_mib;
-  const DeviceMask touched = devices;
+  DeviceMask touched = devices;
   int highest = -1;
-  for (; !devices.empty(); devices.DropFirst()) {
-    highest = devices.First();
-    const auto device = static_cast<std::uint32_t>(highest);
-    if (device >= hot_[slot].rows) ReserveDevices(slot, device + std::size_t{1});
-    DeviceAmounts& amounts = device_ledger_[hot_[slot].first_device + device].*column;
-    amounts.gpu_milli += sign * shape.gpu_milli;
-    amounts.mem_mib += sign * shape.gpu_mem_mib;
-    sum[ResourceKind::kGpuMilli] += sign * shape.gpu_milli;
-    sum[ResourceKind::kGpuMemMib] += sign * shape.gpu_mem_mib;
-    RefreshDevice(slot, device);
+  for (const MigInstance& instance : instances) {
+    highest = std::max(highest, instance.device);
+    touched.Insert(instance.device);
+    AddToDevice(sum, column, slot, static_cast<std::uint32_t>(instance.device), shape, &instance,
+                sign);
+  }
+  if (instances.empty()) {
+    for (; !devices.empty(); devices.DropFirst()) {
+      highest = devices.First();
+      AddToDevice(sum, column, slot, static_cast<std::uint32_t>(highest), shape, nullptr, sign);
+    }
   }
   if (highest >= hot_[slot].declared) ListDevices(slot, touched);
   RefreshNode(slot);
+}
+
+void NodeTable::AddToDevice(Resources& sum, Column column, std::uint32_t slot, std::uint32_t device,
+                            const Shape& shape, const MigInstance* instance, std::int64_t sign) {
+  if (device >= hot_[slot].rows) ReserveDevices(slot, device + std::size_t{1});
+  const std::uint32_t row = hot_[slot].first_device + device;
+  DeviceLedger& ledger = device_ledger_[row];
+  const MigGeometry* const geometry = mig_.geometry(device_free_[row].model);
+  DeviceAmounts& amounts = ledger.*column.amounts;
+  const DeviceAmounts before = amounts;
+  AddTake(TakeOf(ledger, geometry, shape, instance), ledger, geometry, sign, amounts,
+          ledger.*column.tenancy);
+  sum[ResourceKind::kGpuMilli] += amounts.gpu_milli - before.gpu_milli;
+  sum[ResourceKind::kGpuMemMib] += amounts.mem_mib - before.mem_mib;
+  RefreshDevice(slot, device);
 }
 
 void NodeTable::SetForeign(std::uint32_t slot, const ForeignUsage& usage) {
@@ -186,22 +220,24 @@ void NodeTable::SetForeign(std::uint32_t slot, const ForeignUsage& usage) {
 
 void NodeTable::RefreshDevice(std::uint32_t slot, std::uint32_t device) {
   Hot& hot = hot_[slot];
-  const DeviceLedger& ledger = device_ledger_[hot.first_device + device];
-  DeviceFree& free = device_free_[hot.first_device + device];
-  const auto left = [&](std::int64_t DeviceAmounts::*amount) {
-    return std::max<std::int64_t>(0, ledger.capacity.*amount - ledger.used.*amount -
-                                         ledger.held.*amount - ledger.foreign.*amount);
-  };
-  const std::int64_t gpu_milli = left(&DeviceAmounts::gpu_milli);
-  const std::int64_t mem_mib =
-      ledger.mem_tracked ? left(&DeviceAmounts::mem_mib) : DeviceFree::kUntracked;
+  const std::uint32_t row = hot.first_device + device;
+  const DeviceLedger& ledger = device_ledger_[row];
+  const DeviceFree before = device_free_[row];
+  const DeviceFree after = FreeOf(ledger, before.model, mig_.geometry(before.model));
   const auto counted = [](std::int64_t mem) { return mem == DeviceFree::kUntracked ? 0 : mem; };
-  if (free.gpu_milli == kMilli) --hot.whole_free;
-  if (gpu_milli == kMilli) ++hot.whole_free;
-  free_[slot][ResourceKind::kGpuMilli] += gpu_milli - free.gpu_milli;
-  free_[slot][ResourceKind::kGpuMemMib] += counted(mem_mib) - counted(free.mem_mib);
-  free.gpu_milli = static_cast<std::int32_t>(gpu_milli);
-  free.mem_mib = mem_mib;
+  const auto whole = [](const DeviceFree& free) {
+    return (free.offers & kOfferWhole) != 0 ? 1 : 0;
+  };
+  hot.whole_free = static_cast<std::uint16_t>(hot.whole_free + whole(after) - whole(before));
+  free_[slot][ResourceKind::kGpuMilli] += after.gpu_milli - before.gpu_milli;
+  free_[slot][ResourceKind::kGpuMemMib] += counted(after.mem_mib) - counted(before.mem_mib);
+  // Beyond the declared ones nothing is offered, so it does not matter what they are.
+  const bool memory_alone = ledger.in_use() && after.gpu_milli == kMilli;
+  const bool special = device < hot.declared && (ledger.sharing != SharingMode::kFraction ||
+                                                 ledger.partition_on_demand || memory_alone);
+  hot.special = static_cast<std::uint16_t>(hot.special + (special ? 1 : 0) - device_special_[row]);
+  device_special_[row] = special ? 1 : 0;
+  device_free_[row] = after;
 }
 
 void NodeTable::RefreshNode(std::uint32_t slot) {

@@ -6,35 +6,24 @@
 #include "gpusched/spec/field_error.h"
 #include "gpusched/spec/task_key.h"
 #include "gpusched/spec/validate_job.h"
+#include "gpusched/spec/validate_model.h"
+#include "gpusched/state/fit.h"
 #include "gpusched/state/transaction.h"
 
 namespace gpusched {
 namespace {
 
-ShapeSpec SpecOf(const ClusterState& state, const Shape& shape) {
-  ShapeSpec spec{.cpu_milli = shape.cpu_milli,
-                 .mem_mib = shape.mem_mib,
-                 .gpu_count = shape.gpu_count,
-                 .gpu_milli = shape.gpu_milli,
-                 .gpu_mem_mib = shape.gpu_mem_mib,
-                 .models = {}};
-  if (shape.models == kAnyModel) return spec;
-  for (std::uint32_t i = 0; i < state.models().size(); ++i) {
-    if (((shape.models >> i) & 1) != 0) spec.models.emplace_back(state.models().name(i));
-  }
-  std::sort(spec.models.begin(), spec.models.end());
-  return spec;
-}
-
 NodeSnapshot SnapshotOf(const ClusterState& state, NodeId node) {
   NodeSnapshot snapshot{.spec = state.NodeSpecOf(node),
-                        .lost_models = {},
+                        .lost = {},
                         .foreign = state.ForeignOf(node),
                         .cordoned = state.nodes().cordoned(node.slot)};
   snapshot.foreign.device_milli.resize(snapshot.spec.devices.size());
   const auto listed = state.nodes().device_free(node.slot);
   for (std::size_t i = snapshot.spec.devices.size(); i < listed.size(); ++i) {
-    snapshot.lost_models.emplace_back(state.models().name(listed[i].model));
+    snapshot.lost.push_back(SpecOf(state.nodes().devices(node.slot)[i],
+                                   state.nodes().mig().geometry(listed[i].model),
+                                   state.models().name(listed[i].model)));
   }
   return snapshot;
 }
@@ -55,11 +44,13 @@ JobSnapshot SnapshotOf(const ClusterState& state, const JobRow& job) {
                          .failures = task.failures,
                          .deadline = task.deadline,
                          .node = {},
-                         .devices = {}};
+                         .devices = {},
+                         .instances = {}};
       if (task.ledger.has_value()) {
         const Placement& placement = state.tasks()[task.ledger.slot].placement;
         entry.node = std::string(state.node_name(placement.node));
         entry.devices = placement.devices;
+        entry.instances = placement.instances;
       }
       tasks.push_back(std::move(entry));
     }
@@ -73,10 +64,11 @@ absl::Status NoSuchNode(std::string_view where, const std::string& node) {
 
 // The devices of a placement are as many as are asked, and the node has them (or had, until now).
 absl::Status CheckDevices(const ClusterState& state, const std::string& where, NodeId node,
-                          std::int64_t asked, DeviceMask devices) {
+                          const Shape& shape, DeviceMask devices,
+                          std::span<const MigInstance> instances) {
   const auto listed = static_cast<int>(state.nodes().devices(node.slot).size());
   const bool there = (devices.bits() & ~DeviceMask::FirstOf(listed).bits()) == 0;
-  if (there && devices.size() == asked) return absl::OkStatus();
+  if (there && WrongForm(shape, devices, instances).empty()) return absl::OkStatus();
   return InvalidField(where, "devices", "others than it asks or than the node has",
                       "a placement names as many devices of its node as the shape asks");
 }
@@ -139,9 +131,10 @@ absl::Status RestoreJob(const ClusterState& state, Transaction& transaction,
       if (!node) return NoSuchNode("task " + Quoted(name), task.node);
       const Shape& shape = state.shapes()[row.groups[g].shape];
       GPUSCHED_RETURN_IF_ERROR(
-          CheckDevices(state, "task " + Quoted(name), *node, shape.gpu_count, task.devices));
+          CheckDevices(state, "task " + Quoted(name), *node, shape, task.devices, task.instances));
       const auto ledger =
-          transaction.Adopt(name, row.groups[g].shape, {.node = *node, .devices = task.devices},
+          transaction.Adopt(name, row.groups[g].shape,
+                            {.node = *node, .devices = task.devices, .instances = task.instances},
                             {.job = *id, .group = g, .index = i});
       if (!ledger.ok()) return ledger.status();
       TaskState placed = row.groups[g].tasks[i];
@@ -158,9 +151,7 @@ absl::Status RestoreAll(const ClusterState& state, Transaction& transaction,
   for (const NodeSnapshot& node : snapshot.nodes) {
     // Lost devices are there until the tasks on them are; then they are lost again.
     NodeSpec spec = node.spec;
-    for (const std::string& model : node.lost_models) {
-      spec.devices.push_back({.model = model, .gpu_mem_mib = {}});
-    }
+    spec.devices.insert(spec.devices.end(), node.lost.begin(), node.lost.end());
     const auto id = transaction.AddNode(spec);
     if (!id.ok()) return id.status();
     GPUSCHED_RETURN_IF_ERROR(transaction.SetForeign(*id, node.foreign));
@@ -175,17 +166,17 @@ absl::Status RestoreAll(const ClusterState& state, Transaction& transaction,
     const auto shape = transaction.Intern(hold.shape);
     if (!shape.ok()) return shape.status();
     GPUSCHED_RETURN_IF_ERROR(CheckDevices(state, "hold " + Quoted(hold.name), *node,
-                                          hold.shape.gpu_count, hold.devices));
-    GPUSCHED_RETURN_IF_ERROR(
-        transaction.AddHold({.name = hold.name,
-                             .owner = hold.owner,
-                             .shape = *shape,
-                             .placement = {.node = *node, .devices = hold.devices},
-                             .until = hold.until},
-                            /*must_fit=*/false));
+                                          state.shapes()[*shape], hold.devices, hold.instances));
+    GPUSCHED_RETURN_IF_ERROR(transaction.AddHold(
+        {.name = hold.name,
+         .owner = hold.owner,
+         .shape = *shape,
+         .placement = {.node = *node, .devices = hold.devices, .instances = hold.instances},
+         .until = hold.until},
+        /*must_fit=*/false));
   }
   for (const NodeSnapshot& node : snapshot.nodes) {
-    if (node.lost_models.empty()) continue;
+    if (node.lost.empty()) continue;
     GPUSCHED_RETURN_IF_ERROR(transaction.UpdateNode(*state.FindNode(node.spec.name), node.spec));
   }
   return absl::OkStatus();
@@ -196,6 +187,10 @@ absl::Status RestoreAll(const ClusterState& state, Transaction& transaction,
 absl::StatusOr<StateSnapshot> TakeSnapshot(const ClusterState& state) {
   StateSnapshot snapshot;
   snapshot.opaque_models = state.catalog().opaque();
+  snapshot.models = state.catalog().models();
+  for (const auto& geometry : state.catalog().geometries()) {
+    snapshot.geometries.push_back(geometry->spec());
+  }
   snapshot.now = state.now();
   for (const std::uint32_t slot : state.nodes().order()) {
     snapshot.nodes.push_back(SnapshotOf(state, state.nodes().id(slot)));
@@ -216,9 +211,10 @@ absl::StatusOr<StateSnapshot> TakeSnapshot(const ClusterState& state) {
   for (const Hold& hold : state.holds().list()) {
     snapshot.holds.push_back({.name = hold.name,
                               .owner = hold.owner,
-                              .shape = SpecOf(state, state.shapes()[hold.shape]),
+                              .shape = state.SpecOf(state.shapes()[hold.shape]),
                               .node = std::string(state.node_name(hold.placement.node)),
                               .devices = hold.placement.devices,
+                              .instances = hold.placement.instances,
                               .until = hold.until});
   }
   return snapshot;
@@ -226,6 +222,12 @@ absl::StatusOr<StateSnapshot> TakeSnapshot(const ClusterState& state) {
 
 absl::StatusOr<ClusterState> BuildState(const StateSnapshot& snapshot) {
   ModelCatalog catalog;
+  for (const MigGeometrySpec& geometry : snapshot.geometries) {
+    GPUSCHED_RETURN_IF_ERROR(AddMigGeometry(catalog, geometry));
+  }
+  for (const GpuModel& model : snapshot.models) {
+    GPUSCHED_RETURN_IF_ERROR(AddModel(catalog, model));
+  }
   for (const std::string& model : snapshot.opaque_models) catalog.DeclareOpaque(model);
   ClusterState state(std::move(catalog));
   {

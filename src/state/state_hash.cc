@@ -17,6 +17,25 @@ void AddAmounts(Digest& digest, const DeviceAmounts& amounts) {
   digest.AddNumber(amounts.gpu_milli).AddNumber(amounts.mem_mib);
 }
 
+void AddInstances(Digest& digest, const std::vector<MigInstance>& instances) {
+  for (const MigInstance& instance : instances) {
+    digest.AddNumber(instance.device).AddField(instance.profile).AddNumber(instance.start);
+  }
+}
+
+// Nothing for a device that is shared by shares alone: the hashes of such clusters stay.
+void AddSharing(Digest& digest, const DeviceSpec& device) {
+  if (device.sharing != SharingMode::kFraction || device.replicas != 1 ||
+      device.partition_on_demand || device.reserved_mem_mib != 0) {
+    digest.AddField("sharing").AddNumber(static_cast<std::int64_t>(device.sharing));
+    digest.AddNumber(device.replicas).AddNumber(device.partition_on_demand ? 1 : 0);
+    digest.AddNumber(device.reserved_mem_mib);
+  }
+  for (const MigPartition& partition : device.partitions) {
+    digest.AddField(partition.profile).AddNumber(partition.start);
+  }
+}
+
 std::uint64_t NodeHash(const ClusterState& state, std::uint32_t slot) {
   const NodeTable& nodes = state.nodes();
   Digest digest;
@@ -34,6 +53,7 @@ std::uint64_t NodeHash(const ClusterState& state, std::uint32_t slot) {
     AddAmounts(digest, ledgers[i].capacity);
     AddAmounts(digest, ledgers[i].held);
     AddAmounts(digest, ledgers[i].foreign);
+    AddSharing(digest, SpecOf(ledgers[i], nodes.mig().geometry(free[i].model), ""));
   }
   return Mix64(digest.value());
 }
@@ -53,6 +73,9 @@ void AddShape(Digest& digest, const ClusterState& state, const Shape& shape) {
   digest.AddNumber(shape.cpu_milli).AddNumber(shape.mem_mib).AddNumber(shape.gpu_mem_mib);
   digest.AddNumber(shape.gpu_milli).AddNumber(shape.gpu_count);
   digest.AddNumber(ModelsHash(state, shape.models));
+  if (shape.asks_profile()) digest.AddField(state.nodes().mig().profile_name(shape.profile));
+  if (shape.sharing != 0) digest.AddNumber(shape.sharing);
+  if (shape.distinct_devices) digest.AddField("distinct");
 }
 
 std::uint64_t TaskHash(const ClusterState& state, std::uint32_t slot) {
@@ -62,6 +85,7 @@ std::uint64_t TaskHash(const ClusterState& state, std::uint32_t slot) {
   AddShape(digest, state, state.shapes()[row.shape]);
   digest.AddField(state.node_name(row.placement.node));
   digest.AddNumber(static_cast<std::int64_t>(row.placement.devices.bits()));
+  AddInstances(digest, row.placement.instances);
   return Mix64(digest.value());
 }
 
@@ -86,6 +110,11 @@ void AddGroupSpec(Digest& digest, const TaskGroupSpec& group) {
     models += Mix64(Digest().AddField(model).value());
   }
   digest.AddNumber(static_cast<std::int64_t>(models));
+  if (!shape.mig_profile.empty()) digest.AddField(shape.mig_profile);
+  std::uint64_t modes = 0;  // in any order
+  for (const SharingMode mode : shape.sharing) modes |= 1U << static_cast<unsigned>(mode);
+  if (modes != 0) digest.AddNumber(static_cast<std::int64_t>(modes));
+  if (shape.distinct_devices) digest.AddField("distinct");
 }
 
 void AddJobSpec(Digest& digest, const JobSpec& job) {
@@ -124,12 +153,11 @@ std::uint64_t JobHash(const JobRow& job) {
   }
   std::uint64_t parked = 0;  // in any order
   for (const ParkedTask& task : job.parked) {
-    parked += Mix64(Digest()
-                        .AddNumber(task.group)
-                        .AddNumber(task.index)
-                        .AddField(task.node)
-                        .AddNumber(static_cast<std::int64_t>(task.devices.bits()))
-                        .value());
+    Digest where;
+    where.AddNumber(task.group).AddNumber(task.index).AddField(task.node);
+    where.AddNumber(static_cast<std::int64_t>(task.devices.bits()));
+    AddInstances(where, task.instances);
+    parked += Mix64(where.value());
   }
   digest.AddNumber(static_cast<std::int64_t>(parked));
   return Mix64(digest.value());
@@ -141,6 +169,7 @@ std::uint64_t HoldHash(const ClusterState& state, const Hold& hold) {
   AddShape(digest, state, state.shapes()[hold.shape]);
   digest.AddField(state.node_name(hold.placement.node));
   digest.AddNumber(static_cast<std::int64_t>(hold.placement.devices.bits()));
+  AddInstances(digest, hold.placement.instances);
   return Mix64(digest.value());
 }
 

@@ -33,10 +33,11 @@ absl::Status DoesNotFit(const ClusterState& state, const Shape& shape, const Pla
   if (node.cpu_free() < shape.cpu_milli)
     return lacks("cpu_milli", node.cpu_free(), shape.cpu_milli);
   if (node.mem_free() < shape.mem_mib) return lacks("mem_mib", node.mem_free(), shape.mem_mib);
-  if (placement.devices.size() != shape.gpu_count) {
+  if (const std::string_view wrong = WrongForm(shape, placement.devices, placement.instances);
+      !wrong.empty()) {
     return FieldError(absl::StatusCode::kFailedPrecondition, where, "devices",
                       absl::StrCat(placement.devices.size(), " devices"),
-                      absl::StrCat("the task asks ", shape.gpu_count));
+                      absl::StrCat("the task asks ", shape.gpu_count, ": ", std::string(wrong)));
   }
   for (DeviceMask rest = placement.devices; !rest.empty(); rest.DropFirst()) {
     const auto i = static_cast<std::size_t>(rest.First());
@@ -51,14 +52,47 @@ absl::Status DoesNotFit(const ClusterState& state, const Shape& shape, const Pla
                         Quoted(state.models().name(device.model)),
                         "the task does not allow this model");
     }
+    if (!placement.instances.empty()) continue;
     if (device.gpu_milli < shape.gpu_milli) {
       return lacks(field + ".gpu_milli", device.gpu_milli, shape.gpu_milli);
     }
     if (device.mem_mib < shape.gpu_mem_mib) {
       return lacks(field + ".gpu_mem_mib", device.mem_mib, shape.gpu_mem_mib);
     }
+    if ((device.offers & shape.wants() & ~kOfferMig) == 0) {
+      const SharingMode sharing = node.device_ledgers()[i].sharing;
+      return FieldError(absl::StatusCode::kFailedPrecondition, where,
+                        absl::StrCat(field, ".sharing"), std::string(SharingModeName(sharing)),
+                        "it can't be had in a way that the task asks now");
+    }
+  }
+  for (const MigInstance& instance : placement.instances) {
+    const auto i = static_cast<std::size_t>(instance.device);
+    const MigInstance alone[] = {instance};
+    Shape one = shape;
+    one.gpu_count = 1;
+    if (FitsOn(node, one, DeviceMask::Of(instance.device), alone)) continue;
+    return FieldError(absl::StatusCode::kFailedPrecondition, where,
+                      absl::StrCat("devices[", i, "]"),
+                      absl::StrCat(instance.profile, " at ", instance.start),
+                      "no such MIG instance can be had there now");
+  }
+  if (!placement.instances.empty()) {
+    return FieldError(absl::StatusCode::kFailedPrecondition, where, "instances", "overlapping",
+                      "each can be had alone, but not all together");
   }
   return absl::InternalError("a placement was refused that fits");
+}
+
+// What holds for an adopted task too: instances are those of a task that asks some, on devices that
+// a node can have.
+absl::Status CheckInstances(const std::string& where, const Shape& shape,
+                            const Placement& placement) {
+  if (placement.instances.empty() && !shape.asks_profile()) return absl::OkStatus();
+  const std::string_view wrong = WrongForm(shape, placement.devices, placement.instances);
+  if (wrong.empty()) return absl::OkStatus();
+  return InvalidField(where, "instances", absl::StrCat(placement.instances.size(), " instances"),
+                      wrong);
 }
 
 }  // namespace
@@ -115,6 +149,7 @@ absl::StatusOr<std::vector<std::uint32_t>> Transaction::CheckCapacity(const Node
                         Quoted(device.model),
                         absl::StrCat("one state knows at most ", kMaxModels, " model names"));
     }
+    state_.nodes_.mutable_mig().SetModel(*index, state_.catalog_.MigOf(device.model));
     models.push_back(*index);
   }
   return models;
@@ -172,17 +207,8 @@ absl::Status Transaction::UpdateNode(NodeId node, const NodeSpec& spec) {
   if (!models.ok()) return models.status();
   NodeSpec before = state_.NodeSpecOf(node);
   // Lost devices too: what is on them still counts on what they are.
-  const auto listed = state_.nodes_.device_free(node.slot);
-  for (std::size_t i = 0; i < std::min(spec.devices.size(), listed.size()); ++i) {
-    const std::string_view model = state_.models_.name(listed[i].model);
-    if (spec.devices[i].model == model) continue;
-    const DeviceLedger& ledger = state_.nodes_.devices(node.slot)[i];
-    if (ledger.used == DeviceAmounts{} && ledger.held == DeviceAmounts{}) continue;
-    return FieldError(absl::StatusCode::kFailedPrecondition, "node " + Quoted(spec.name),
-                      absl::StrCat("devices[", i, "].model"), Quoted(spec.devices[i].model),
-                      absl::StrCat("it is ", Quoted(model),
-                                   " and somebody uses it; remove the node, or wait until it is "
-                                   "free"));
+  for (std::size_t i = 0; i < spec.devices.size(); ++i) {
+    GPUSCHED_RETURN_IF_ERROR(CheckKept(node, i, spec));
   }
   // Nobody uses a device that is not there; our own tasks on it are another matter.
   if (spec.devices.size() < before.devices.size()) {
@@ -191,11 +217,41 @@ absl::Status Transaction::UpdateNode(NodeId node, const NodeSpec& spec) {
     GPUSCHED_RETURN_IF_ERROR(SetForeign(node, foreign));
   }
   log_.push_back({.op = Op::kUpdateNode, .slot = node.slot, .extra = saved_nodes_.size()});
-  saved_nodes_.push_back(
-      {.spec = std::move(before), .row_models = state_.nodes_.RowModels(node.slot)});
+  saved_nodes_.push_back({.spec = std::move(before), .rows = state_.nodes_.RowKinds(node.slot)});
   AddCapacity(node.slot, -1);
   state_.nodes_.Update(node.slot, spec, *models);
   AddCapacity(node.slot, 1);
+  return absl::OkStatus();
+}
+
+absl::Status Transaction::CheckKept(NodeId node, std::size_t device, const NodeSpec& spec) const {
+  const auto listed = state_.nodes_.devices(node.slot);
+  if (device >= listed.size() || !listed[device].in_use()) return absl::OkStatus();
+  const DeviceLedger& is = listed[device];
+  const DeviceSpec& said = spec.devices[device];
+  const auto refuse = [&](std::string_view field, const std::string& value,
+                          const std::string& now) {
+    return FieldError(
+        absl::StatusCode::kFailedPrecondition, "node " + Quoted(spec.name),
+        absl::StrCat("devices[", device, "].", std::string(field)), value,
+        absl::StrCat("it is ", now,
+                     " and somebody uses it; remove the node, or wait until it is free"));
+  };
+  const std::string_view model =
+      state_.models_.name(state_.nodes_.device_free(node.slot)[device].model);
+  if (said.model != model) return refuse("model", Quoted(said.model), Quoted(model));
+  if (said.sharing != is.sharing) {
+    return refuse("sharing", std::string(SharingModeName(said.sharing)),
+                  std::string(SharingModeName(is.sharing)));
+  }
+  if (said.replicas != is.replicas) {
+    return refuse("replicas", absl::StrCat(said.replicas), absl::StrCat(is.replicas));
+  }
+  if (said.partition_on_demand != is.partition_on_demand && is.sharing != SharingMode::kMig) {
+    const auto text = [](bool yes) { return std::string(yes ? "true" : "false"); };
+    return refuse("partition_on_demand", text(said.partition_on_demand),
+                  text(is.partition_on_demand));
+  }
   return absl::OkStatus();
 }
 
@@ -252,13 +308,15 @@ absl::StatusOr<TaskId> Transaction::Take(std::string_view task, ShapeId shape,
   }
   if (!state_.nodes_.Has(placement.node)) return StaleNode(state_, placement.node);
   const Shape& request = state_.shapes_[shape];
-  if (must_fit && !FitsOn(state_.node(placement.node.slot), request, placement.devices)) {
+  if (must_fit &&
+      !FitsOn(state_.node(placement.node.slot), request, placement.devices, placement.instances)) {
     return DoesNotFit(state_, request, placement);
   }
+  GPUSCHED_RETURN_IF_ERROR(CheckInstances("task " + Quoted(task), request, placement));
   const std::uint32_t slot =
       state_.tasks_.Insert({.shape = shape, .placement = placement, .owner = owner});
   state_.task_names_.Bind(task, slot);
-  state_.nodes_.Take(placement.node.slot, request, placement.devices);
+  state_.nodes_.Take(placement.node.slot, request, placement.devices, placement.instances);
   log_.push_back({.op = Op::kPlace, .slot = slot});
   return state_.tasks_.id(slot);
 }
@@ -270,7 +328,8 @@ absl::Status Transaction::Release(TaskId task) {
                       "it is not running (any more), so there is nothing to release");
   }
   const TaskRow& row = state_.tasks_[task.slot];
-  state_.nodes_.Give(row.placement.node.slot, state_.shapes_[row.shape], row.placement.devices);
+  state_.nodes_.Give(row.placement.node.slot, state_.shapes_[row.shape], row.placement.devices,
+                     row.placement.instances);
   state_.task_names_.Unbind(task.slot);
   state_.tasks_.Detach(task.slot);
   log_.push_back({.op = Op::kRelease, .slot = task.slot});
@@ -290,10 +349,12 @@ absl::Status Transaction::AddHold(Hold hold, bool must_fit) {
   }
   const Shape& shape = state_.shapes_[hold.shape];
   const std::uint32_t node = hold.placement.node.slot;
-  if (must_fit && !FitsOn(state_.node(node), shape, hold.placement.devices)) {
+  if (must_fit &&
+      !FitsOn(state_.node(node), shape, hold.placement.devices, hold.placement.instances)) {
     return DoesNotFit(state_, shape, hold.placement);
   }
-  state_.nodes_.AddHeld(node, shape, hold.placement.devices, 1);
+  GPUSCHED_RETURN_IF_ERROR(CheckInstances("hold " + Quoted(hold.name), shape, hold.placement));
+  state_.nodes_.AddHeld(node, shape, hold.placement.devices, 1, hold.placement.instances);
   const std::size_t position = state_.holds_.list().size();
   state_.holds_.Insert(position, std::move(hold));
   log_.push_back({.op = Op::kAddHold, .slot = node, .extra = position});
@@ -308,7 +369,8 @@ absl::Status Transaction::DropHold(std::size_t position) {
   }
   Hold hold = state_.holds_.Remove(position);
   const std::uint32_t node = hold.placement.node.slot;
-  state_.nodes_.AddHeld(node, state_.shapes_[hold.shape], hold.placement.devices, -1);
+  state_.nodes_.AddHeld(node, state_.shapes_[hold.shape], hold.placement.devices, -1,
+                        hold.placement.instances);
   saved_holds_.push_back(std::move(hold));
   log_.push_back({.op = Op::kDropHold, .slot = node, .extra = position});
   return absl::OkStatus();
@@ -360,7 +422,7 @@ void Transaction::Undo(const Entry& entry) {
       }
       AddCapacity(slot, -1);
       state_.nodes_.Update(slot, before, models);
-      state_.nodes_.SetRowModels(slot, saved_nodes_.back().row_models);
+      state_.nodes_.SetRowKinds(slot, saved_nodes_.back().rows);
       AddCapacity(slot, 1);
       saved_nodes_.pop_back();
       break;
@@ -370,7 +432,8 @@ void Transaction::Undo(const Entry& entry) {
       break;
     case Op::kPlace: {
       const TaskRow& row = state_.tasks_[slot];
-      state_.nodes_.Give(row.placement.node.slot, state_.shapes_[row.shape], row.placement.devices);
+      state_.nodes_.Give(row.placement.node.slot, state_.shapes_[row.shape], row.placement.devices,
+                         row.placement.instances);
       state_.task_names_.Unbind(slot);
       state_.tasks_.Detach(slot);
       state_.tasks_.Recycle(slot);
@@ -380,19 +443,20 @@ void Transaction::Undo(const Entry& entry) {
       const TaskRow& row = state_.tasks_[slot];
       state_.tasks_.Reattach(slot);
       state_.task_names_.Rebind(slot);
-      state_.nodes_.Take(row.placement.node.slot, state_.shapes_[row.shape], row.placement.devices);
+      state_.nodes_.Take(row.placement.node.slot, state_.shapes_[row.shape], row.placement.devices,
+                         row.placement.instances);
       break;
     }
     case Op::kAddHold: {
       const Hold hold = state_.holds_.Remove(entry.extra);
       state_.nodes_.AddHeld(hold.placement.node.slot, state_.shapes_[hold.shape],
-                            hold.placement.devices, -1);
+                            hold.placement.devices, -1, hold.placement.instances);
       break;
     }
     case Op::kDropHold: {
       Hold& hold = saved_holds_.back();
       state_.nodes_.AddHeld(hold.placement.node.slot, state_.shapes_[hold.shape],
-                            hold.placement.devices, 1);
+                            hold.placement.devices, 1, hold.placement.instances);
       state_.holds_.Insert(entry.extra, std::move(hold));
       saved_holds_.pop_back();
       break;

@@ -36,7 +36,9 @@ TEST(Verdict, ReasonNamesAreStable) {
   EXPECT_EQ(ReasonName(Reason::kBehindInPool), "BehindInPool");
   EXPECT_EQ(ReasonName(Reason::kJobGroupIncomplete), "JobGroupIncomplete");
   EXPECT_EQ(ReasonName(Reason::kBeingReleased), "BeingReleased");
-  EXPECT_EQ(static_cast<std::size_t>(Reason::kBeingReleased) + 1, kReasons);
+  EXPECT_EQ(ReasonName(Reason::kNoMigPlacement), "NoMigPlacement");
+  EXPECT_EQ(ReasonName(Reason::kSharingNotOffered), "SharingNotOffered");
+  EXPECT_EQ(static_cast<std::size_t>(Reason::kSharingNotOffered) + 1, kReasons);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -127,7 +128,12 @@ class PlanValidatorTest : public testing::Test {
  protected:
   PlanValidatorTest() { Tell(Tick{kStart}); }
 
-  void Tell(const Event& event) { validator_.Observe(event); }
+  void Tell(const Event& event) {
+    validator_.Observe(event);
+    if (const auto* submit = std::get_if<SubmitJob>(&event)) {
+      jobs_.insert_or_assign(submit->job.name, submit->job);
+    }
+  }
 
   void Update(const std::string& job, const GroupUpdate& update) {
     UpdateJob event;
@@ -146,7 +152,28 @@ class PlanValidatorTest : public testing::Test {
                      .place = TaskPlace{.node = node, .devices = devices}});
   }
 
-  Plan PlanOf(Steps steps) const { return {now_, 0, 0, std::move(steps)}; }
+  // Grants are what the group's shape says: the devices here are shared by shares alone.
+  Plan PlanOf(Steps steps) const {
+    for (Step& step : steps) {
+      auto* const place = std::get_if<Place>(&step);
+      if (place == nullptr || place->devices.empty()) continue;
+      const auto job = jobs_.find(place->task.job);
+      if (job == jobs_.end() ||
+          place->alternative > static_cast<std::int64_t>(job->second.alternatives.size())) {
+        continue;
+      }
+      const auto alternative = static_cast<std::size_t>(place->alternative);
+      for (const TaskGroupSpec& group : job->second.Alternative(alternative)) {
+        if (group.name != place->task.group) continue;
+        const ShapeSpec& shape = group.shape;
+        place->grant = {
+            .mode = shape.gpu_milli == 1000 ? SharingMode::kExclusive : SharingMode::kFraction,
+            .gpu_milli = shape.gpu_milli,
+            .gpu_mem_mib = shape.gpu_mem_mib};
+      }
+    }
+    return {now_, 0, 0, std::move(steps)};
+  }
 
   testing::AssertionResult Accepts(Steps steps) const {
     return IsOk(validator_.Check(PlanOf(std::move(steps))));
@@ -180,6 +207,7 @@ class PlanValidatorTest : public testing::Test {
   }
 
   PlanValidator validator_{{.start_timeout = 5 * kMinute, .repair_timeout = 10 * kMinute}};
+  std::map<std::string, JobSpec> jobs_;
   Time now_ = kStart;
 };
 
@@ -348,7 +376,7 @@ TEST_F(PlanValidatorTest, UntrackedDeviceMemoryHoldsNobodyBack) {
   Tell(AddNode{node});
   Tell(SubmitJob{Job("j", 1, Share(500, 99'999))});
   Commit({Put("j", 0, "n", Devices({0}))});
-  EXPECT_EQ(Used("n").devices[0], (DeviceLoad{.gpu_milli = 500, .gpu_mem_mib = 0}));
+  EXPECT_EQ(Used("n").devices[0], (DeviceLoad{.gpu_milli = 500, .gpu_mem_mib = 0, .tenants = 1}));
 }
 
 TEST_F(PlanValidatorTest, ForeignShareOfADeviceIsNotFree) {
@@ -519,7 +547,8 @@ TEST_F(PlanValidatorTest, AHoldKeepsOthersOut) {
   EXPECT_TRUE(Accepts({Put("owner", 0, "n", Devices({0})), Waits("other")}));
   EXPECT_TRUE(Accepts({Put("owner", 0, "n", Devices({1})), Put("other", 0, "n", Devices({0}))}))
       << "used or not, it ends when its owner is placed";
-  EXPECT_EQ(validator_.Held()[0].devices[0], (DeviceLoad{.gpu_milli = 1000, .gpu_mem_mib = 9000}));
+  EXPECT_EQ(validator_.Held()[0].devices[0],
+            (DeviceLoad{.gpu_milli = 1000, .gpu_mem_mib = 9000, .tenants = 1}));
   EXPECT_EQ(validator_.Held()[0].devices[1], DeviceLoad());
   Commit({Put("owner", 0, "n", Devices({1})), Waits("other")});
   EXPECT_TRUE(validator_.Holds().empty());
@@ -1160,7 +1189,7 @@ TEST_F(PlanValidatorTest, ReadsInOrderOfName) {
   Started("x", 0);
   const std::vector<NodeLoad> loads{
       {.node = "a", .cpu_milli = 3, .mem_mib = 4, .devices = {}},
-      {.node = "b", .devices = {{.gpu_milli = 250, .gpu_mem_mib = 100}}}};
+      {.node = "b", .devices = {{.gpu_milli = 250, .gpu_mem_mib = 100, .tenants = 1}}}};
   EXPECT_EQ(validator_.Used(), loads);
   const std::vector<JobCount> jobs{
       {.job = "x", .pending = 1, .running = 1, .repair_deadline = std::nullopt},

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -96,6 +97,7 @@ class World {
 
   std::uint64_t Hash() const { return StateHash(engine_.state()); }
   std::int64_t placed() const { return placed_; }
+  std::int64_t placed(SharingMode mode) const { return by_mode_[static_cast<std::size_t>(mode)]; }
 
  private:
   void Tell(const Event& event) {
@@ -134,7 +136,10 @@ class World {
     last_ = "a commit";
     CheckGangs();
     for (const gpusched::Step& step : plan->steps()) {
-      placed_ += std::holds_alternative<Place>(step) ? 1 : 0;
+      const auto* const place = std::get_if<Place>(&step);
+      if (place == nullptr) continue;
+      ++placed_;
+      ++by_mode_[static_cast<std::size_t>(place->grant.mode)];
     }
     if (events_.Draw(8) > 0) return;
     ASSERT_TRUE(IsOk(engine_.Abort(*plan).status()));
@@ -179,7 +184,8 @@ class World {
     for (JobStatus& job : engine_.Jobs()) jobs.emplace(job.job, std::move(job));
     for (const auto& [name, job] : jobs) {
       for (const TaskStatus& task : job.tasks) {
-        if (IsPlaced(task.phase)) placed.push_back({task.task, task.node, task.devices});
+        if (IsPlaced(task.phase))
+          placed.push_back({task.task, task.node, task.devices, task.grant.instances});
       }
     }
     std::sort(placed.begin(), placed.end(),
@@ -205,7 +211,13 @@ class World {
       ASSERT_EQ(nodes.used(node->slot)[ResourceKind::kCpuMilli], load.cpu_milli);
       ASSERT_EQ(nodes.used(node->slot)[ResourceKind::kMemMib], load.mem_mib);
       for (std::size_t i = 0; i < nodes.devices(node->slot).size(); ++i) {
-        ASSERT_EQ(nodes.devices(node->slot)[i].used.gpu_milli, load.devices[i].gpu_milli);
+        const DeviceLedger& device = nodes.devices(node->slot)[i];
+        ASSERT_EQ(device.used.gpu_milli, load.devices[i].gpu_milli) << "after " << last_;
+        ASSERT_EQ(device.used_by.parts, load.devices[i].parts) << "after " << last_;
+        ASSERT_EQ(device.used_by.tenants, load.devices[i].tenants) << "after " << last_;
+        for (std::size_t s = 0; s < load.devices[i].slices.size(); ++s) {
+          ASSERT_EQ(device.used_by.slices[s], load.devices[i].slices[s]) << "after " << last_;
+        }
       }
     }
     ASSERT_EQ(engine_.state().holds().list().size(), validator_.Holds().size());
@@ -218,6 +230,7 @@ class World {
   std::string journal_;
   std::string last_ = "nothing";
   std::int64_t placed_ = 0;
+  std::array<std::int64_t, kSharingModes> by_mode_{};
 };
 
 // 10^5 events by default; GPUSCHED_EVENTS asks for more.
@@ -226,6 +239,7 @@ TEST(EngineProperty, RandomEventStreams) {
   const std::int64_t events = asked == nullptr ? 100'000 : std::atoll(asked);
   constexpr std::int64_t kPerStream = 500;
   std::int64_t placed = 0;
+  std::array<std::int64_t, kSharingModes> by_mode{};
   for (std::int64_t stream = 0; stream * kPerStream < events; ++stream) {
     SCOPED_TRACE(stream);
     World world(static_cast<std::uint64_t>(stream));
@@ -235,9 +249,15 @@ TEST(EngineProperty, RandomEventStreams) {
       if (i % 100 == 99) world.Replay();
     }
     placed += world.placed();
+    for (std::size_t mode = 0; mode < kSharingModes; ++mode) {
+      by_mode[mode] += world.placed(static_cast<SharingMode>(mode));
+    }
   }
-  // The streams are worth something only if much gets placed.
+  // The streams are worth something only if much gets placed, in every mode.
   EXPECT_GT(placed, events / 20);
+  for (std::size_t mode = 0; mode < kSharingModes; ++mode) {
+    EXPECT_GT(by_mode[mode], events / 500) << SharingModeName(static_cast<SharingMode>(mode));
+  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #ifndef GPUSCHED_TESTS_ENGINE_RANDOM_EVENTS_H_
 #define GPUSCHED_TESTS_ENGINE_RANDOM_EVENTS_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -53,7 +54,47 @@ class RandomEvents {
       device.model = Draw(6) == 0 ? ModelName() : model;
       device.gpu_milli = Draw(8) == 0 ? 0 : 1000;
       if (Draw(2) == 0) device.gpu_mem_mib = Pick({8, 16, 24});
+      if (Draw(3) == 0) ShareOtherwise(device);
     }
+    return devices;
+  }
+
+  // In another way than by shares.
+  void ShareOtherwise(DeviceSpec& device) {
+    if (device.gpu_mem_mib && Draw(2) == 0) device.reserved_mem_mib = 2;
+    if (device.model == "A30" && Draw(2) == 0) {
+      device.sharing = static_cast<SharingMode>(Pick({0, 1, 4}));
+      device.partition_on_demand = device.sharing != SharingMode::kMig || Draw(2) == 0;
+      if (device.sharing != SharingMode::kMig) return;
+      if (!device.partition_on_demand || Draw(2) == 0) {
+        device.partitions = {{"2g.12gb", 2}, {"1g.6gb+me", 0}};
+      }
+      return;
+    }
+    device.sharing = static_cast<SharingMode>(Pick({0, 2, 3}));
+    if (HasReplicas(device.sharing)) device.replicas = Pick({1, 3, 4});
+  }
+
+  std::string Profile() {
+    const std::vector<std::string> names = {"1g.6gb", "1g.6gb", "2g.12gb", "4g.24gb", "1g.6gb+me"};
+    return names[static_cast<std::size_t>(Draw(names.size()))];
+  }
+
+  // Where instances may or may not be.
+  std::vector<MigInstance> SomeInstances(std::int64_t count) {
+    std::vector<MigInstance> instances;
+    for (std::int64_t i = 0; i < count; ++i) {
+      instances.push_back({.device = static_cast<std::int32_t>(Draw(3)),
+                           .profile = Profile(),
+                           .start = static_cast<std::int32_t>(Draw(4))});
+    }
+    std::sort(instances.begin(), instances.end(), Before);
+    return instances;
+  }
+
+  static DeviceMask DevicesOf(const std::vector<MigInstance>& instances) {
+    DeviceMask devices;
+    for (const MigInstance& instance : instances) devices.Insert(instance.device);
     return devices;
   }
 
@@ -82,7 +123,22 @@ class RandomEvents {
   ShapeSpec SomeShape() {
     ShapeSpec shape{
         .cpu_milli = Pick({0, 500, 2000, 5000}), .mem_mib = Pick({0, 4, 20}), .models = {}};
-    const std::uint64_t kind = Draw(4);
+    const std::uint64_t kind = Draw(6);
+    if (kind == 4) {
+      shape.gpu_count = Pick({1, 1, 2, 3});
+      shape.mig_profile = Profile();
+      shape.distinct_devices = Draw(4) == 0;
+      return shape;
+    }
+    if (kind == 5) {
+      shape.gpu_count = 1;
+      shape.gpu_mem_mib = Pick({0, 4, 12, 20});
+      const bool replica = shape.gpu_mem_mib == 0;
+      if (replica || Draw(3) == 0) {
+        shape.sharing = {Draw(2) == 0 ? SharingMode::kMps : SharingMode::kTimeSlicing};
+      }
+      return shape;
+    }
     if (kind == 1) {
       shape.gpu_count = 1;
       shape.gpu_milli = Pick({100, 300, 600});
@@ -156,7 +212,13 @@ class RandomEvents {
                       .shape = SomeShape(),
                       .devices = {},
                       .until = now_ + Pick({10, 500})};
-    for (int i = 0; i < hold.shape.gpu_count; ++i) hold.devices.Insert(i);
+    if (hold.shape.mig_profile.empty()) {
+      for (int i = 0; i < hold.shape.gpu_count; ++i) hold.devices.Insert(i);
+    } else {
+      hold.instances = SomeInstances(hold.shape.gpu_count);
+      for (MigInstance& instance : hold.instances) instance.profile = hold.shape.mig_profile;
+      hold.devices = DevicesOf(hold.instances);
+    }
     return hold;
   }
 
@@ -175,8 +237,12 @@ class RandomEvents {
         if (Draw(10) == 0) key.attempt += Pick({-1, 1});
         if (Draw(20) == 0 || task.phase == TaskPhase::kPending) {
           for (std::uint64_t i = Draw(3); i > 0; --i) devices.Insert(static_cast<int>(i));
-          if (Draw(3) == 0)
-            return TaskStarted{key, TaskPlace{.node = NodeName(), .devices = devices}};
+          TaskPlace place{.node = NodeName(), .devices = devices};
+          if (Draw(3) == 0) {
+            place.instances = SomeInstances(1 + static_cast<std::int64_t>(Draw(2)));
+            place.devices = DevicesOf(place.instances);
+          }
+          if (Draw(3) == 0) return TaskStarted{key, place};
         }
       }
     }

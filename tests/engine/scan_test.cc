@@ -21,7 +21,7 @@ TEST(ChooseDevices, WholeDevicesByLowestIndexAShareByTheOrder) {
   cluster.Place("t3", ShareOf(600), id, DeviceMask::Of(3));
   const NodeView node = cluster.node(id);
   const auto choose = [&](const ShapeSpec& ask, DeviceOrder order) {
-    return ChooseDevices(node, cluster.ShapeOf(ask), order);
+    return ChooseDevices(node, cluster.ShapeOf(ask), order).devices;
   };
   EXPECT_EQ(choose(ShareOf(300), DeviceOrder::kFullestFirst), DeviceMask::Of(2));
   EXPECT_EQ(choose(ShareOf(300), DeviceOrder::kLowestIndex), DeviceMask::Of(0));

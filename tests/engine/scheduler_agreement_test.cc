@@ -107,12 +107,13 @@ TEST(SchedulerAgreement, GpuPacking) { ExpectLikeRegistered("gpu_packing", Alway
 TEST(SchedulerAgreement, GpuClustering) {
   ExpectLikeRegistered("gpu_clustering", Always(GpuClustering()));
 }
+TEST(SchedulerAgreement, MigStart) { ExpectLikeRegistered("mig_start", Always(MigStart())); }
 TEST(SchedulerAgreement, Random) {
   ExpectLikeRegistered("random", [](ClusterState&, std::uint64_t seed) { return Random{seed}; });
 }
 
 TEST(SchedulerAgreement, AllBuiltInsAreAbove) {
-  EXPECT_EQ(ScoreRegistry::BuiltIn().names().size(), 8U);
+  EXPECT_EQ(ScoreRegistry::BuiltIn().names().size(), 9U);
 }
 
 TEST(SchedulerAgreement, WeightedSums) {

@@ -15,7 +15,7 @@
 namespace gpusched {
 namespace {
 
-constexpr std::string_view kLine = "gpusched journal 1\n";
+constexpr std::string_view kLine = "gpusched journal 2\n";
 
 struct Sample {
   RecordKind kind;
@@ -270,13 +270,13 @@ TEST(Record, ProblemsSayWhatAndWhere) {
 TEST(Record, OtherFilesAndVersionsAreRefused) {
   constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   EXPECT_TRUE(Refused(Recover("#!/bin/sh\n"), kInvalid,
-                      {"the first line is another file's", "'gpusched journal 1'"}));
+                      {"the first line is another file's", "'gpusched journal 2'"}));
   EXPECT_TRUE(Refused(Recover(std::string(1000, '\0')), kInvalid, {"another file's"}));
-  EXPECT_TRUE(Refused(Recover("gpusched journal 2\nabc"), kInvalid,
-                      {"version is 2; this library reads version 1"}));
+  EXPECT_TRUE(Refused(Recover("gpusched journal 1\nabc"), kInvalid,
+                      {"version is 1; this library reads version 2"}));
   EXPECT_TRUE(Refused(Recover("gpusched journal 12\n"), kInvalid, {"version is 12;"}));
   EXPECT_TRUE(Refused(Recover("gpusched journal x\n"), kInvalid, {"version is no number"}));
-  EXPECT_TRUE(Refused(Recover("gpusched journal 1 \n"), kInvalid, {"version is no number"}));
+  EXPECT_TRUE(Refused(Recover("gpusched journal 2 \n"), kInvalid, {"version is no number"}));
   EXPECT_TRUE(Refused(Recover("gpusched journal " + std::string(100, '1')), kInvalid));
 }
 

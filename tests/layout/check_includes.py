@@ -21,6 +21,7 @@ CHEAP_EXTRA = ("policy/concepts.h",)
 CHEAP_EXCEPT = (
     "spec/validate.h",
     "spec/validate_job.h",
+    "spec/validate_model.h",
     "spec/field_error.h",
     "decision/plan_validator.h",
 )

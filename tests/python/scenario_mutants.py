@@ -11,7 +11,7 @@ from typing import Any
 import libgpusched as gs
 from libgpusched.scenario_checks import ENDS
 from libgpusched.scenario_events import error_types
-from libgpusched.scenario_plan_checks import CAUSES, OUTCOMES
+from libgpusched.scenario_plan_checks import CAUSES, MODES, OUTCOMES
 from libgpusched.scenario_source import Field, YamlList
 from libgpusched.scenario_state_checks import PHASE_KEYS
 
@@ -33,6 +33,7 @@ WORDS: dict[str, tuple[str, ...]] = {
     "cause": CAUSES,
     "evictions": CAUSES,
     "outcome": OUTCOMES,
+    "mode": MODES,
     "ended": ENDS,
     "type": tuple(error_types()),
 }

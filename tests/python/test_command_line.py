@@ -55,7 +55,7 @@ def test_version_and_help() -> None:
     text = run("fill", "--help").stdout
     for option in ("--nodes", "--pods", "--policy", "--seeds", "--seed-base", "--to", "--json"):
         assert option in text
-    assert all(policy in text for policy in gs.policy_names())
+    assert all(policy in text for policy in gs.policy_names() if policy != "mig_start")
     assert max(map(len, text.splitlines())) <= 84
 
 

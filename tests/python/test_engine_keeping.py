@@ -237,7 +237,7 @@ def test_a_crash_before_the_first_record_is_whole(path: Path) -> None:
     small_engine(journal=path)
     whole = path.read_bytes()
     first = gs.read_journal(path)[1].at
-    for cut in (1, 10, len("gpusched journal 1\n"), 30, first - 1):
+    for cut in (1, 10, len("gpusched journal 2\n"), 30, first - 1):
         path.write_bytes(whole[:cut])
         with pytest.raises(gs.InvalidSpec if cut == 19 else gs.CorruptData):
             gs.Engine.restore(path)
@@ -431,7 +431,7 @@ def test_records_in_words(path: Path) -> None:
         "commit",
         "abort",
     ]
-    assert records[0].at == len("gpusched journal 1\n")
+    assert records[0].at == len("gpusched journal 2\n")
     assert [record.at for record in records] == sorted({record.at for record in records})
     assert records[1].text == (
         "event: add node 'n0': cpu_milli 16000, mem_mib 65536, 4 devices (4 T4)"

@@ -151,7 +151,7 @@ def test_fill_runs_all_policies_with_all_seeds() -> None:
     parts: list[float] = []
     experiment = gs.fill(SMALL, seeds=2, seed_base=7, progress=parts.append)
     assert [(run.policy, run.seed) for run in experiment] == [
-        (policy, seed) for policy in gs.policy_names() for seed in (7, 8)
+        (policy, seed) for policy in gs.policy_names() if policy != "mig_start" for seed in (7, 8)
     ]
     assert len(experiment) == 16
     assert parts == sorted(parts)
@@ -402,6 +402,6 @@ def test_python_places_as_the_committed_digests_say() -> None:
     """The C++ test holds the same file against C++ (tests/sim/fill_test.cc)."""
     golden = Path(__file__).parents[1] / "sim" / "fill_digests.txt"
     workload = gs.Workload.builtin(pods=800, nodes=120, seed=1)
-    runs = gs.fill(workload, seeds=1, seed_base=1)
+    runs = gs.fill(workload, policies=gs.policy_names(), seeds=1, seed_base=1)
     lines = [f"{run.policy} {run.seed} {run.placements_digest}" for run in runs]
     assert lines == golden.read_text().splitlines()

@@ -27,6 +27,7 @@ def test_names() -> None:
         "dot_product",
         "gpu_packing",
         "gpu_clustering",
+        "mig_start",
         "random",
     ]
     assert [type(policy).__name__ for policy in all_policies()] == [
@@ -37,6 +38,7 @@ def test_names() -> None:
         "DotProduct",
         "GpuPacking",
         "GpuClustering",
+        "MigStart",
         "Random",
     ]
 

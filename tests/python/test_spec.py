@@ -119,7 +119,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"mem_mib": None}, "shape: mem_mib is None; use a whole number"),
     ({"mem_mib": np.int64(-1)}, "shape: mem_mib is -1; use 0 to 1099511627776"),
     ({"gpu": 1, "gpu_mem_mib": 2**41}, "shape: gpu_mem_mib is 2199023255552; use 0 to"),
-    ({"gpu_mem_mib": 5}, "shape: gpu_mem_mib is 5; a shape with gpu_count 0 asks no GPU; use 0"),
+    (
+        {"gpu_mem_mib": 5, "gpu_count": 0},
+        "shape: gpu_mem_mib is 5; a shape with gpu_count 0 asks no GPU; use 0",
+    ),
     ({"models": ["T4"]}, "shape: models is 1 names; a shape with gpu_count 0 asks no GPU"),
     ({"gpu": 1, "models": 5}, "shape: models is 5; use a list of names"),
     ({"gpu": 1, "models": [5]}, "shape: models[0] is 5; use text"),

@@ -70,6 +70,33 @@ TEST(ValidateNode, EachBadFieldIsNamedWithValueAndRemedy) {
        {[](NodeSpec& n) { n.devices[1].gpu_mem_mib = -1; }, {"devices[1].gpu_mem_mib is -1"}},
        {[](NodeSpec& n) { n.devices[1].gpu_mem_mib = kMax; },
         {"devices[1].gpu_mem_mib is 9223372036854775807"}},
+       {[](NodeSpec& n) { n.devices[1].reserved_mem_mib = kMax; },
+        {"devices[1].reserved_mem_mib is 9223372036854775807"}},
+       {[](NodeSpec& n) {
+          n.devices[1].gpu_mem_mib = std::nullopt;
+          n.devices[1].reserved_mem_mib = 1;
+        },
+        {"devices[1].reserved_mem_mib is 1", "gpu_mem_mib too"}},
+       {[](NodeSpec& n) { n.devices[0].replicas = 2; },
+        {"devices[0].replicas is 2", "sharing 'fraction' use 1"}},
+       {[](NodeSpec& n) {
+          n.devices[0].sharing = SharingMode::kMps;
+          n.devices[0].replicas = 1'001;
+        },
+        {"devices[0].replicas is 1001", "1 to 1000"}},
+       {[](NodeSpec& n) {
+          n.devices[0].partitions = {{"1g.5gb", 0}};
+        },
+        {"devices[0].partitions is 1 partitions", "sharing 'mig'"}},
+       {[](NodeSpec& n) { n.devices[0].sharing = SharingMode::kMig; },
+        {"devices[0].partitions is none", "partition_on_demand"}},
+       {[](NodeSpec& n) { n.devices[1].partition_on_demand = true; },
+        {"devices[1].partition_on_demand is true", "no MIG geometry"}},
+       {[](NodeSpec& n) {
+          n.devices[1].sharing = SharingMode::kTimeSlicing;
+          n.devices[1].partition_on_demand = true;
+        },
+        {"devices[1].partition_on_demand is true", "'time_slicing'"}},
        {[](NodeSpec& n) { n.devices.resize(65, n.devices[0]); },
         {"devices is 65 devices", "at most 64", "several nodes"}}});
 }
@@ -91,6 +118,83 @@ TEST(ValidateNode, DeviceMemoryIsLimitedAsASum) {
                       {"sum of devices[].gpu_mem_mib is 1099511627777", "use 0 to 1099511627776"}));
   node.devices.assign(64, DeviceSpec{.model = "T4", .gpu_mem_mib = kMaxQuantity});
   EXPECT_TRUE(Refused(Validate(node, ModelCatalog()), kInvalid, {"sum of devices[].gpu_mem_mib"}));
+}
+
+NodeSpec PartitionedNode() {
+  NodeSpec node{.name = "n1", .cpu_milli = 1, .mem_mib = 1, .devices = {}};
+  node.devices.push_back({.model = "A100-SXM4-40GB",
+                          .gpu_mem_mib = 40'960,
+                          .sharing = SharingMode::kMig,
+                          .partitions = {{"3g.20gb", 4}, {"1g.5gb+me", 0}}});
+  return node;
+}
+
+TEST(ValidateNode, EachBadPartitionIsNamed) {
+  ExpectEachRefused<NodeSpec>(
+      PartitionedNode(),
+      {{[](NodeSpec& n) { n.devices[0].partitions[0].profile = "3g.40gb"; },
+        {"devices[0].partitions[0].profile is '3g.40gb'", "3g.20gb"}},
+       {[](NodeSpec& n) { n.devices[0].partitions[0].start = 2; },
+        {"devices[0].partitions[0].start is 2", "starts at 0, 4"}},
+       {[](NodeSpec& n) {
+          n.devices[0].partitions[1] = {"1g.5gb", 5};
+        },
+        {"devices[0].partitions[1].start is 5", "overlaps"}},
+       {[](NodeSpec& n) {
+          n.devices[0].partitions.push_back({"1g.5gb+me", 1});
+        },
+        {"devices[0].partitions[2].profile is '1g.5gb+me'", "one instance with media"}},
+       {[](NodeSpec& n) { n.devices[0].model = "T4"; }, {"devices[0].sharing is mig", "'T4'"}}});
+}
+
+TEST(ValidateShape, WaysToAskADevice) {
+  const ModelCatalog catalog;
+  ShapeSpec shape{.gpu_count = 1, .models = {}};
+  const auto ok = [&] { return IsOk(Validate(shape, catalog)); };
+  EXPECT_FALSE(ok()) << "nothing is asked of the device";
+  shape.gpu_mem_mib = 5;
+  EXPECT_TRUE(ok());
+  for (std::size_t mode = 0; mode < kSharingModes; ++mode) {
+    shape.sharing = {static_cast<SharingMode>(mode)};
+    EXPECT_TRUE(ok());
+  }
+  shape.gpu_mem_mib = 0;
+  shape.sharing = {SharingMode::kMps};
+  EXPECT_TRUE(ok()) << "a replica";
+  shape.sharing = {SharingMode::kFraction};
+  EXPECT_TRUE(Refused(Validate(shape, catalog), kInvalid, {"sharing[0] is fraction", "replica"}));
+  shape.gpu_milli = 10;
+  EXPECT_TRUE(ok());
+  shape.sharing = {SharingMode::kFraction, SharingMode::kMig};
+  EXPECT_TRUE(Refused(Validate(shape, catalog), kInvalid, {"sharing[1] is mig", "a share"}));
+  shape.gpu_milli = 1'000;
+  EXPECT_TRUE(Refused(Validate(shape, catalog), kInvalid, {"sharing is 2 modes", "exclusive"}));
+  shape.sharing = {};
+  shape.distinct_devices = true;
+  EXPECT_TRUE(Refused(Validate(shape, catalog), kInvalid, {"distinct_devices is true"}));
+}
+
+TEST(ValidateShape, ProfilesAreThoseOfAnAllowedModel) {
+  const ModelCatalog catalog;
+  ShapeSpec shape{.gpu_count = 3, .models = {}, .mig_profile = "1g.5gb", .distinct_devices = true};
+  EXPECT_TRUE(IsOk(Validate(shape, catalog)));
+  shape.models = {"H100-SXM5-80GB"};
+  EXPECT_TRUE(Refused(Validate(shape, catalog), kInvalid,
+                      {"mig_profile is '1g.5gb'", "1g.10gb, 1g.10gb+me"}));
+  shape.models = {"T4", "A100-PCIe-40GB"};
+  EXPECT_TRUE(IsOk(Validate(shape, catalog)));
+  shape.models = {};
+  shape.mig_profile = "1g.5";
+  EXPECT_TRUE(Refused(Validate(shape, catalog), kInvalid, {"mig_profile is '1g.5'"}));
+  shape.mig_profile = "1g.5gb";
+  shape.gpu_milli = 500;
+  EXPECT_TRUE(Refused(Validate(shape, catalog), kInvalid, {"gpu_milli is 500", "profile"}));
+  shape.gpu_milli = 0;
+  shape.gpu_mem_mib = 7;
+  EXPECT_TRUE(Refused(Validate(shape, catalog), kInvalid, {"gpu_mem_mib is 7"}));
+  shape.gpu_mem_mib = 0;
+  shape.gpu_count = 0;
+  EXPECT_TRUE(Refused(Validate(shape, catalog), kInvalid, {"gpu_count is 0", "mig_profile"}));
 }
 
 TEST(ValidateShape, EachBadFieldIsNamedWithValueAndRemedy) {

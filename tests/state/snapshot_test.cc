@@ -35,7 +35,7 @@ StateSnapshot Everything() {
   a.spec = GpuNode("a", 2);
   a.spec.devices[1].model = "G2";
   a.spec.devices[1].gpu_mem_mib = 16;
-  a.lost_models = {"T4", "T4"};
+  a.lost.assign(2, {.model = "T4", .gpu_milli = 0, .gpu_mem_mib = {}});
   a.foreign = {.cpu_milli = 5, .mem_mib = 6, .device_milli = {0, 7}};
   NodeSnapshot& b = snapshot.nodes.emplace_back();
   b.spec = GpuNode("b", 0);
@@ -103,7 +103,7 @@ TEST(Snapshot, KeepsNodesInTheirOrderWithAllThatIsSaidOfThem) {
   const StateSnapshot taken = *TakeSnapshot(Built(Everything()));
   ASSERT_EQ(taken.nodes.size(), 2U);
   EXPECT_EQ(taken.nodes[0].spec, Everything().nodes[0].spec);
-  EXPECT_EQ(taken.nodes[0].lost_models, Everything().nodes[0].lost_models);
+  EXPECT_EQ(taken.nodes[0].lost, Everything().nodes[0].lost);
   EXPECT_EQ(taken.nodes[0].foreign, Everything().nodes[0].foreign);
   EXPECT_FALSE(taken.nodes[0].cordoned);
   EXPECT_EQ(taken.nodes[1].spec.name, "b");

@@ -29,9 +29,11 @@ enum class Reason : std::uint16_t {
   kBehindInPool,           // an older job waits for the same GPU models, and order is strict
   kJobGroupIncomplete,     // not all jobs that start together have been submitted
   kBeingReleased,          // its tasks are being evicted; it is placed anew when they are gone
+  kNoMigPlacement,         // too few free starts for the asked MIG instances
+  kSharingNotOffered,      // no device is ever shared in a way that the task allows
 };
 
-inline constexpr std::size_t kReasons = 17;
+inline constexpr std::size_t kReasons = 19;
 
 // The stable text of a code: "InsufficientCpu", …
 constexpr std::string_view ReasonName(Reason reason) {
@@ -51,7 +53,9 @@ constexpr std::string_view ReasonName(Reason reason) {
                                                              "GangDoesNotFit",
                                                              "BehindInPool",
                                                              "JobGroupIncomplete",
-                                                             "BeingReleased"};
+                                                             "BeingReleased",
+                                                             "NoMigPlacement",
+                                                             "SharingNotOffered"};
   return kNames[static_cast<std::size_t>(reason)];
 }
 

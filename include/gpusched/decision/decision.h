@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "gpusched/base/id.h"
+#include "gpusched/decision/device_grant.h"
 #include "gpusched/decision/placement.h"
 #include "gpusched/decision/refusal.h"
 
@@ -27,6 +28,7 @@ struct Decision {
   DecisionPath path = DecisionPath::kScan;
   ShapeId shape;
   Placement placement;     // if kPlace
+  DeviceGrant grant = {};  // how the task would have its devices, if kPlace
   std::int32_t score = 0;  // of the placement, on the policy's own scale
   Refusal refusal;         // if not kPlace
 

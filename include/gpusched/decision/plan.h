@@ -11,15 +11,17 @@
 #include "gpusched/base/device_mask.h"
 #include "gpusched/base/time.h"
 #include "gpusched/base/verdict.h"
+#include "gpusched/decision/device_grant.h"
 #include "gpusched/spec/task_key.h"
 
 namespace gpusched {
 
-// Start this attempt there. The amounts follow from the group's shape.
+// Start this attempt there.
 struct Place {
   TaskKey task;
   std::string node;
   DeviceMask devices;
+  DeviceGrant grant = {};
   std::int64_t alternative = 0;  // of the job, see JobSpec::Alternative
   // Position among all tasks of the job's alternative: groups in order, then index. Within a group
   // that is placed at once, ranks follow node order, so that neighbours sit together.

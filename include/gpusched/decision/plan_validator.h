@@ -17,6 +17,7 @@
 #include "gpusched/decision/plan.h"
 #include "gpusched/export.h"
 #include "gpusched/spec/event.h"
+#include "gpusched/spec/gpu_model.h"
 
 namespace gpusched {
 
@@ -30,6 +31,10 @@ struct ValidatorOptions {
 struct DeviceLoad {
   std::int64_t gpu_milli = 0;
   std::int64_t gpu_mem_mib = 0;  // 0 where memory is not tracked
+  std::int64_t parts = 0;        // replicas or compute slices
+  std::int64_t tenants = 0;      // tasks or holds, or their MIG instances
+  // How many have each memory slice; empty if nobody has any.
+  std::vector<std::int64_t> slices = {};
 
   friend bool operator==(const DeviceLoad&, const DeviceLoad&) = default;
 };
@@ -65,6 +70,7 @@ struct PlacedTask {
   TaskKey task;
   std::string node;
   DeviceMask devices;
+  std::vector<MigInstance> instances = {};
 
   friend bool operator==(const PlacedTask&, const PlacedTask&) = default;
 };
@@ -72,7 +78,8 @@ struct PlacedTask {
 // Follows one engine. Memory and time per call grow with all tasks that were ever placed.
 class GPUSCHED_EXPORT PlanValidator {
  public:
-  explicit PlanValidator(ValidatorOptions options = {});
+  // The catalogue must be that of the engine; of it only MIG geometries are read.
+  explicit PlanValidator(ValidatorOptions options = {}, ModelCatalog catalog = {});
   PlanValidator(PlanValidator&&) noexcept;
   PlanValidator& operator=(PlanValidator&&) noexcept;
   ~PlanValidator();

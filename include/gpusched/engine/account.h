@@ -22,6 +22,8 @@ struct TaskStatus {
   TaskPhase phase = TaskPhase::kPending;
   std::string node;  // if it is placed; an adopted task may name one that has not joined yet
   DeviceMask devices;
+  DeviceGrant grant =
+      {};  // how it has them; of a node that has not joined yet, the instances alone
   Time deadline = kNoDeadline;  // of an assumed task: when it is queued again
   bool over = false;            // a resource that it uses there is over-used: the node has shrunk
 };
@@ -47,6 +49,14 @@ GPUSCHED_EXPORT std::string TaskNode(const ClusterState& state, const JobRow& jo
 // Its devices there.
 GPUSCHED_EXPORT DeviceMask TaskDevices(const ClusterState& state, const JobRow& job,
                                        std::uint32_t group, std::uint32_t index);
+
+// Its MIG instances there.
+GPUSCHED_EXPORT std::vector<MigInstance> TaskInstances(const ClusterState& state, const JobRow& job,
+                                                       std::uint32_t group, std::uint32_t index);
+
+// How a task of this shape has, or would have, its devices of a live node.
+GPUSCHED_EXPORT DeviceGrant GrantOf(const ClusterState& state, const Shape& shape,
+                                    const Placement& placement);
 
 // The full account of one group that was looked at and found no place.
 struct GroupAccount {

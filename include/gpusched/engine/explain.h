@@ -61,7 +61,9 @@ GPUSCHED_EXPORT std::string ShortfallText(Reason reason, std::int64_t need, std:
 
 // One line for people, e.g. "0 of 12 nodes take it: 8 NoDeviceWithRoom, 4 InsufficientCpu; nearest
 // is 'n3': 500 gpu_milli of one device asked, 320 free".
-GPUSCHED_EXPORT std::string RefusalText(const ClusterState& state, const Refusal& refusal);
+// With the shape, also who is in the way of its MIG instances there.
+GPUSCHED_EXPORT std::string RefusalText(const ClusterState& state, const Refusal& refusal,
+                                        const Shape* shape = nullptr);
 
 }  // namespace gpusched
 

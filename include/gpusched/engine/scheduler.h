@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "gpusched/decision/decision.h"
+#include "gpusched/engine/account.h"
 #include "gpusched/engine/placer.h"
 #include "gpusched/export.h"
 #include "gpusched/policy/erased/any_score.h"
@@ -45,7 +46,7 @@ class BasicScheduler {
     const Shape& request = view.shape(shape);
     const absl::StatusOr<SearchResult> best = placer_.Find(state_, request, sequence_, JobFilter());
     if (!best.ok()) return best.status();
-    Decision decision{.shape = shape, .placement = {}, .refusal = {}};
+    Decision decision{.shape = shape, .placement = {}, .grant = {}, .refusal = {}};
     if (!best->found) {
       decision.refusal = placer_.Explain(view, request, JobFilter());
       decision.kind =
@@ -53,8 +54,9 @@ class BasicScheduler {
       return decision;
     }
     decision.kind = DecisionKind::kPlace;
-    decision.placement = {.node = view.nodes().id(best->candidate.slot),
-                          .devices = best->candidate.devices};
+    decision.placement =
+        PlacementOf(view.node(best->candidate.slot), request, best->candidate.choice());
+    decision.grant = GrantOf(state_, request, decision.placement);
     decision.score = best->score;
     return decision;
   }

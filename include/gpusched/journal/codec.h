@@ -36,13 +36,19 @@ GPUSCHED_EXPORT absl::StatusOr<Plan> DecodePlan(std::string_view bytes);
 
 // specs
 template <>
-inline constexpr std::size_t kMembers<DeviceSpec> = 3;
+inline constexpr std::size_t kMembers<DeviceSpec> = 8;
+template <>
+inline constexpr std::size_t kMembers<MigPartition> = 2;
+template <>
+inline constexpr std::size_t kMembers<MigInstance> = 3;
+template <>
+inline constexpr std::size_t kEnumValues<SharingMode> = kSharingModes;
 template <>
 inline constexpr std::size_t kMembers<NodeSpec> = 4;
 template <>
 inline constexpr std::size_t kMembers<ForeignUsage> = 3;
 template <>
-inline constexpr std::size_t kMembers<ShapeSpec> = 6;
+inline constexpr std::size_t kMembers<ShapeSpec> = 9;
 template <>
 inline constexpr std::size_t kMembers<TaskGroupSpec> = 5;
 template <>
@@ -74,7 +80,7 @@ inline constexpr std::size_t kMembers<UpdateJob> = 5;
 template <>
 inline constexpr std::size_t kMembers<CancelJob> = 1;
 template <>
-inline constexpr std::size_t kMembers<TaskPlace> = 2;
+inline constexpr std::size_t kMembers<TaskPlace> = 3;
 template <>
 inline constexpr std::size_t kMembers<TaskStarted> = 2;
 template <>
@@ -84,7 +90,7 @@ inline constexpr std::size_t kMembers<TaskFailed> = 1;
 template <>
 inline constexpr std::size_t kMembers<TaskEvicted> = 1;
 template <>
-inline constexpr std::size_t kMembers<HoldCapacity> = 6;
+inline constexpr std::size_t kMembers<HoldCapacity> = 7;
 template <>
 inline constexpr std::size_t kMembers<DropHold> = 1;
 template <>
@@ -92,7 +98,9 @@ inline constexpr std::size_t kMembers<Tick> = 1;
 
 // steps
 template <>
-inline constexpr std::size_t kMembers<Place> = 6;
+inline constexpr std::size_t kMembers<DeviceGrant> = 4;
+template <>
+inline constexpr std::size_t kMembers<Place> = 7;
 template <>
 inline constexpr std::size_t kMembers<Evict> = 3;
 template <>

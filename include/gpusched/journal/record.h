@@ -26,7 +26,7 @@
 namespace gpusched {
 
 // The version of the format that this library writes, and the only one that it reads.
-inline constexpr int kJournalVersion = 1;
+inline constexpr int kJournalVersion = 2;
 
 enum class RecordKind : std::uint8_t {
   kSnapshot = 1,  // the whole state; what comes before it is not needed

@@ -10,19 +10,27 @@
 namespace gpusched {
 
 template <>
+inline constexpr std::size_t kMembers<PeakRates> = 8;
+template <>
+inline constexpr std::size_t kMembers<GpuModel> = 11;
+template <>
+inline constexpr std::size_t kMembers<MigProfile> = 6;
+template <>
+inline constexpr std::size_t kMembers<MigGeometrySpec> = 5;
+template <>
 inline constexpr std::size_t kMembers<NodeSnapshot> = 4;
 template <>
-inline constexpr std::size_t kMembers<TaskSnapshot> = 6;
+inline constexpr std::size_t kMembers<TaskSnapshot> = 7;
 template <>
 inline constexpr std::size_t kMembers<JobHeader> = 4;
 template <>
-inline constexpr std::size_t kMembers<ParkedTask> = 4;
+inline constexpr std::size_t kMembers<ParkedTask> = 5;
 template <>
 inline constexpr std::size_t kMembers<JobSnapshot> = 7;
 template <>
-inline constexpr std::size_t kMembers<HoldSnapshot> = 6;
+inline constexpr std::size_t kMembers<HoldSnapshot> = 7;
 template <>
-inline constexpr std::size_t kMembers<StateSnapshot> = 5;
+inline constexpr std::size_t kMembers<StateSnapshot> = 7;
 template <>
 inline constexpr std::size_t kEnumValues<TaskPhase> = kTaskPhases;
 

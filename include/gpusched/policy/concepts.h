@@ -14,6 +14,7 @@
 
 #include "gpusched/base/device_mask.h"
 #include "gpusched/decision/refusal.h"
+#include "gpusched/state/device_choice.h"
 #include "gpusched/state/node_view.h"
 #include "gpusched/state/shape.h"
 
@@ -48,20 +49,21 @@ struct ScoreRange {
   friend constexpr bool operator==(ScoreRange, ScoreRange) = default;
 };
 
-// Which device of a node is taken among those that score the same.
-enum class DeviceOrder : std::uint8_t {
-  kFullestFirst,  // the one with least free, then the lowest index
-  kLowestIndex,
-};
-
 // One way to serve a task: a node and the devices it would take there.
 struct Candidate {
   std::uint32_t slot = 0;
   DeviceMask devices;
+  InstanceOption instance = {};  // if the task would have one MIG instance
+
+  DeviceChoice choice() const {
+    DeviceChoice choice(devices);
+    choice.instance = instance;
+    return choice;
+  }
 };
 
 // All ways to serve one task: nodes in node order, and within a node, if the score reads kDevice,
-// one candidate a device that has room.
+// one candidate a device that has room, or a start that an instance could have.
 struct Batch {
   const StateView& view;
   const Shape& shape;
@@ -91,11 +93,12 @@ concept DeclaredScore = requires(const P& policy) {
     });
 
 // NodeScore: ranks one candidate by its node alone; may be cached by node and shape. It is asked
-// only about devices that fit the shape. Models: FirstFit, BestFit, WorstFit, DotProduct,
-// GpuPacking, GpuClustering, Fgd, Weighted<…>.
+// only about devices that fit the shape, and may take them as a DeviceMask if it does not care for
+// MIG instances. Models: FirstFit, BestFit, WorstFit, DotProduct,
+// GpuPacking, GpuClustering, Fgd, MigStart, Weighted<…>.
 template <class P>
-concept NodeScore = DeclaredScore<P> &&
-    requires(const P& policy, const NodeView& node, const Shape& shape, DeviceMask devices) {
+concept NodeScore = DeclaredScore<P> && requires(const P& policy, const NodeView& node,
+                                                 const Shape& shape, const DeviceChoice& devices) {
   { policy(node, shape, devices) } -> std::same_as<Score>;
 };
 

@@ -14,6 +14,7 @@
 #include "gpusched/base/device_mask.h"
 #include "gpusched/base/time.h"
 #include "gpusched/spec/job_spec.h"
+#include "gpusched/spec/mig_instance.h"
 #include "gpusched/spec/node_spec.h"
 #include "gpusched/spec/shape_spec.h"
 #include "gpusched/spec/task_key.h"
@@ -84,6 +85,7 @@ struct CancelJob {
 struct TaskPlace {
   std::string node;
   DeviceMask devices;
+  std::vector<MigInstance> instances = {};  // of which the devices are those, if it has any
 };
 
 // A placed task runs. With `place`, a pending task is adopted as it runs there, even if its node
@@ -118,6 +120,8 @@ struct HoldCapacity {
   std::string node;
   ShapeSpec shape;     // how much, as one task asks it
   DeviceMask devices;  // of which devices
+  std::vector<MigInstance> instances =
+      {};  // of which the devices are those, if the task would have any
   Time until = kNoDeadline;
 };
 

@@ -8,16 +8,32 @@
 #include <vector>
 
 #include "gpusched/base/quantity.h"
+#include "gpusched/spec/mig_instance.h"
+#include "gpusched/spec/sharing_mode.h"
 
 namespace gpusched {
 
-// One accelerator. `model` is a name of the catalogue or one declared opaque.
+// Most replicas of one device that MPS or time-slicing may offer.
+inline constexpr std::int64_t kMaxReplicas = kMilli;
+
+// One accelerator. `model` is a name of the catalogue or one declared opaque. What each way to
+// share a device means is in docs/devices.md.
 struct DeviceSpec {
   std::string model;
   // What can be given out: 1000 = the whole device; 0 = present but out of service.
   std::int64_t gpu_milli = kMilli;
   // Absent: memory is not tracked and holds nobody back. 0 is a device without memory.
   std::optional<std::int64_t> gpu_mem_mib;
+  // Of gpu_mem_mib, kept back for the driver and never given out.
+  std::int64_t reserved_mem_mib = 0;
+  SharingMode sharing = SharingMode::kFraction;
+  // Equal parts that MPS or time-slicing offers, 1 to kMaxReplicas; 1 in other modes.
+  std::int64_t replicas = 1;
+  // MIG instances that exist, whether used or not; only with sharing kMig.
+  std::vector<MigPartition> partitions = {};
+  // MIG instances may be made where slices are free. With sharing kExclusive or kFraction: while
+  // nobody is on the device, which is whole again when the last instance has gone.
+  bool partition_on_demand = false;
 
   friend bool operator==(const DeviceSpec&, const DeviceSpec&) = default;
 };

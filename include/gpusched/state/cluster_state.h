@@ -62,6 +62,9 @@ class GPUSCHED_EXPORT ClusterState {
   NodeSpec NodeSpecOf(NodeId node) const;
   ForeignUsage ForeignOf(NodeId node) const;
 
+  // The request that an interned shape stands for, models by name and modes by number.
+  ShapeSpec SpecOf(const Shape& shape) const;
+
   // OK if a task of this name may start now; else kInvalidArgument (empty) or kAlreadyExists.
   absl::Status CheckNewTask(std::string_view name) const;
 

@@ -4,26 +4,47 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string_view>
 
 #include "gpusched/base/device_mask.h"
+#include "gpusched/decision/placement.h"
+#include "gpusched/export.h"
+#include "gpusched/state/instance_options.h"
 #include "gpusched/state/node_view.h"
 #include "gpusched/state/shape.h"
 
 namespace gpusched {
 
-// Whether one device has the asked share, memory and model. A whole device is asked as 1000 of
-// 1000 milli, so it is free only if nobody has any part of it.
-inline bool DeviceFits(const DeviceFree& device, const Shape& shape) {
+// Whether one device has the asked share, memory and model, and can be had in one of the ways that
+// are wanted (Shape::wants); MIG instances aside.
+inline bool DeviceFits(const DeviceFree& device, const Shape& shape, OfferMask wants) {
   return device.gpu_milli >= shape.gpu_milli && device.mem_mib >= shape.gpu_mem_mib &&
-         ((shape.models >> device.model) & 1) != 0;
+         (device.offers & wants & ~kOfferMig) != 0 && ((shape.models >> device.model) & 1) != 0;
 }
+inline bool DeviceFits(const DeviceFree& device, const Shape& shape) {
+  return DeviceFits(device, shape, shape.wants());
+}
+
+// How many MIG instances one device of a node could give to the task at once: to one who asks
+// memory, 1 or none.
+GPUSCHED_EXPORT std::int32_t InstancesOn(const NodeView& node, std::size_t device,
+                                         const Shape& shape);
+
+// The same for a device as it would be after something.
+GPUSCHED_EXPORT std::int32_t InstancesOn(const NodeView& node, std::size_t device,
+                                         const DeviceFree& after, const Shape& shape);
 
 // The devices of a node that each could take their part of the task. O(devices).
 inline DeviceMask FittingDevices(const NodeView& node, const Shape& shape) {
   DeviceMask fitting;
+  const OfferMask wants = shape.wants();
   const auto devices = node.devices();
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    if (DeviceFits(devices[i], shape)) fitting.Insert(static_cast<int>(i));
+    if (DeviceFits(devices[i], shape, wants) ||
+        ((wants & kOfferMig) != 0 && InstancesOn(node, i, shape) > 0)) {
+      fitting.Insert(static_cast<int>(i));
+    }
   }
   return fitting;
 }
@@ -35,24 +56,28 @@ inline bool Fits(const NodeView& node, const Shape& shape) {
   if (node.cpu_free() < shape.cpu_milli || node.mem_free() < shape.mem_mib) return false;
   if (!shape.asks_gpu()) return true;
   if ((node.models() & shape.models) == 0) return false;
+  const OfferMask wants = shape.wants();
   std::int32_t found = 0;
   for (const DeviceFree& device : node.devices()) {
-    if (DeviceFits(device, shape) && ++found == shape.gpu_count) return true;
+    if (DeviceFits(device, shape, wants) && ++found == shape.gpu_count) return true;
+  }
+  if ((wants & kOfferMig) == 0) return false;
+  for (std::size_t i = 0; i < node.devices().size(); ++i) {
+    found += InstancesOn(node, i, shape);
+    if (found >= shape.gpu_count) return true;
   }
   return false;
 }
 
-// Whether the node has room for the task on exactly these devices, cordoned or not.
-inline bool FitsOn(const NodeView& node, const Shape& shape, DeviceMask devices) {
-  if (node.cpu_free() < shape.cpu_milli || node.mem_free() < shape.mem_mib) return false;
-  if (devices.size() != shape.gpu_count) return false;
-  const auto free = node.devices();
-  for (; !devices.empty(); devices.DropFirst()) {
-    const auto device = static_cast<std::size_t>(devices.First());
-    if (device >= free.size() || !DeviceFits(free[device], shape)) return false;
-  }
-  return true;
-}
+// Whether the node has room for the task on exactly these devices and instances, cordoned or not.
+GPUSCHED_EXPORT bool FitsOn(const NodeView& node, const Shape& shape, DeviceMask devices,
+                            std::span<const MigInstance> instances = {});
+
+// Whether a placement names what the shape asks, wherever it is: as many devices; or instances, by
+// device and start, on the devices that are named, if a profile is asked. Says what is wrong, empty
+// if nothing.
+GPUSCHED_EXPORT std::string_view WrongForm(const Shape& shape, DeviceMask devices,
+                                           std::span<const MigInstance> instances);
 
 }  // namespace gpusched
 

@@ -69,6 +69,7 @@ struct ParkedTask {
   std::uint32_t index = 0;
   std::string node;
   DeviceMask devices;
+  std::vector<MigInstance> instances = {};
 
   friend bool operator==(const ParkedTask&, const ParkedTask&) = default;
 };

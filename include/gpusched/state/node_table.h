@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -13,38 +12,26 @@
 #include "gpusched/base/id.h"
 #include "gpusched/base/resources.h"
 #include "gpusched/export.h"
+#include "gpusched/spec/mig_instance.h"
 #include "gpusched/spec/node_spec.h"
 #include "gpusched/spec/task_kind.h"
+#include "gpusched/state/device_ledger.h"
+#include "gpusched/state/mig_table.h"
 #include "gpusched/state/shape.h"
 
 namespace gpusched {
 
-// Amounts of one device.
-struct DeviceAmounts {
-  std::int64_t gpu_milli = 0;
-  std::int64_t mem_mib = 0;
-  friend bool operator==(const DeviceAmounts&, const DeviceAmounts&) = default;
-};
-
-// The ledger of one device. Memory that the owner did not state is untracked: what is asked of it
-// is counted, but holds nobody back.
-struct DeviceLedger {
-  DeviceAmounts capacity, used, held, foreign;
-  bool mem_tracked = false;
-};
-
-// What is free on one device, as the hot path reads it. Never negative.
-struct DeviceFree {
-  static constexpr std::int64_t kUntracked = std::numeric_limits<std::int64_t>::max();
-
-  std::int64_t mem_mib = kUntracked;
-  std::int32_t gpu_milli = 0;
-  std::uint32_t model = 0;  // index in the ModelTable
+// What stays with a device while somebody is on it.
+struct DeviceKind {
+  std::uint32_t model = 0;
+  std::int32_t replicas = 1;
+  SharingMode sharing = SharingMode::kFraction;
+  bool partition_on_demand = false;
 };
 
 // Parallel columns by node slot; the devices of a node are contiguous. Columns are capacity, used
-// (by our tasks), held (promised to somebody), foreign (used by others than us); free is derived:
-// max(0, capacity − used − held − foreign), device by device.
+// (by our tasks), held (promised to somebody), foreign (used by others than us); free is derived,
+// device by device (FreeOf).
 //
 // A writer calls it through Transaction; everybody else sees it const. Unchecked: the caller has
 // validated the amounts, and sums of them stay far inside 64 bits (kMaxQuantity).
@@ -70,13 +57,17 @@ class GPUSCHED_EXPORT NodeTable {
   std::span<const DeviceFree> device_free(std::uint32_t slot) const {
     return {device_free_.data() + hot_[slot].first_device, hot_[slot].device_count};
   }
-  // Devices with all of a whole device free.
+  // Devices that can be had as a whole.
   std::uint32_t whole_free(std::uint32_t slot) const { return hot_[slot].whole_free; }
   ModelMask models(std::uint32_t slot) const { return hot_[slot].models; }
   // Devices that the owner has described; those beyond are lost, and listed while a task is on one.
   std::uint32_t declared_devices(std::uint32_t slot) const { return hot_[slot].declared; }
   // Nothing new may come here.
   bool cordoned(std::uint32_t slot) const { return hot_[slot].cordoned; }
+  // No device is shared in another way than by shares, and nobody has memory of one alone: what is
+  // free is then told by gpu_milli and mem_mib.
+  bool plain(std::uint32_t slot) const { return hot_[slot].special == 0; }
+  const MigTable& mig() const { return mig_; }
   std::uint32_t tasks(std::uint32_t slot, TaskKind kind) const {
     return tasks_[slot][static_cast<std::size_t>(kind)];
   }
@@ -90,17 +81,22 @@ class GPUSCHED_EXPORT NodeTable {
   // Makes a detached slot free for another node and its handles stale.
   void Recycle(std::uint32_t slot);
 
-  void Take(std::uint32_t slot, const Shape& shape, DeviceMask devices);
-  void Give(std::uint32_t slot, const Shape& shape, DeviceMask devices);
+  // What a task takes of its devices, or of those of its instances, if it has any.
+  void Take(std::uint32_t slot, const Shape& shape, DeviceMask devices,
+            std::span<const MigInstance> instances = {});
+  void Give(std::uint32_t slot, const Shape& shape, DeviceMask devices,
+            std::span<const MigInstance> instances = {});
   void SetForeign(std::uint32_t slot, const ForeignUsage& usage);
   // Replaces the capacity by what the spec says (its name is not read).
   void Update(std::uint32_t slot, const NodeSpec& spec, std::span<const std::uint32_t> models);
-  // The models of all rows of the node, lost devices included; and puts such ones back.
-  std::vector<std::uint32_t> RowModels(std::uint32_t slot) const;
-  void SetRowModels(std::uint32_t slot, std::span<const std::uint32_t> models);
+  // What the rows of the node are, lost devices included; and puts that back.
+  std::vector<DeviceKind> RowKinds(std::uint32_t slot) const;
+  void SetRowKinds(std::uint32_t slot, std::span<const DeviceKind> kinds);
+  MigTable& mutable_mig() { return mig_; }
   void SetCordoned(std::uint32_t slot, bool cordoned) { hot_[slot].cordoned = cordoned; }
   // Moves what a task of this shape would take in (sign 1) or out of (−1) the held columns.
-  void AddHeld(std::uint32_t slot, const Shape& shape, DeviceMask devices, std::int64_t sign);
+  void AddHeld(std::uint32_t slot, const Shape& shape, DeviceMask devices, std::int64_t sign,
+               std::span<const MigInstance> instances = {});
 
  private:
   struct Hot {
@@ -110,6 +106,7 @@ class GPUSCHED_EXPORT NodeTable {
     std::uint16_t declared = 0;
     std::uint16_t rows = 0;  // set aside in the device columns
     std::uint16_t whole_free = 0;
+    std::uint16_t special = 0;  // devices that keep the node from being plain
     bool cordoned = false;
   };
 
@@ -118,8 +115,15 @@ class GPUSCHED_EXPORT NodeTable {
   void ReserveDevices(std::uint32_t slot, std::size_t devices);
   // Lists lost devices while a task or hold is on them.
   void ListDevices(std::uint32_t slot, DeviceMask touched);
-  void AddTo(Resources& sum, DeviceAmounts DeviceLedger::*column, std::uint32_t slot,
-             const Shape& shape, DeviceMask devices, std::int64_t sign);
+  // The columns of `used` or `held`.
+  struct Column {
+    DeviceAmounts DeviceLedger::*amounts;
+    DeviceTenancy DeviceLedger::*tenancy;
+  };
+  void AddTo(Resources& sum, Column column, std::uint32_t slot, const Shape& shape,
+             DeviceMask devices, std::span<const MigInstance> instances, std::int64_t sign);
+  void AddToDevice(Resources& sum, Column column, std::uint32_t slot, std::uint32_t device,
+                   const Shape& shape, const MigInstance* instance, std::int64_t sign);
   void RefreshDevice(std::uint32_t slot, std::uint32_t device);
   void RefreshNode(std::uint32_t slot);
 
@@ -131,6 +135,8 @@ class GPUSCHED_EXPORT NodeTable {
   std::vector<std::array<std::uint32_t, kTaskKinds>> tasks_;
   std::vector<DeviceLedger> device_ledger_;
   std::vector<DeviceFree> device_free_;
+  std::vector<std::uint8_t> device_special_;
+  MigTable mig_;
   // Free slots with their device count: a slot is reused by a node with as many devices, so that
   // the device columns never move.
   std::vector<std::pair<std::uint16_t, std::uint32_t>> recycled_;

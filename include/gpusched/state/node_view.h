@@ -32,8 +32,15 @@ class NodeView {
   std::span<const DeviceLedger> device_ledgers() const {
     return table_->devices(slot_).first(table_->declared_devices(slot_));
   }
-  // Devices with all of a whole device free.
+  // Devices that can be had as a whole.
   std::uint32_t whole_free() const { return table_->whole_free(slot_); }
+  // See NodeTable::plain.
+  bool plain() const { return table_->plain(slot_); }
+  const MigTable& mig() const { return table_->mig(); }
+  // The MIG geometry of one of the devices; null: it can't be partitioned.
+  const MigGeometry* geometry(std::size_t device) const {
+    return table_->mig().geometry(devices()[device].model);
+  }
   // The models of its devices.
   ModelMask models() const { return table_->models(slot_); }
   // Nothing new may come here.

@@ -34,7 +34,7 @@ class ShapeTable {
     friend H AbslHashValue(H state, const Key& key) {
       const Shape& s = key.shape;
       return H::combine(std::move(state), s.cpu_milli, s.mem_mib, s.gpu_mem_mib, s.gpu_milli,
-                        s.gpu_count, s.models);
+                        s.gpu_count, s.models, s.profile, s.sharing, s.distinct_devices);
     }
   };
 

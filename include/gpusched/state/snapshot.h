@@ -15,7 +15,7 @@ namespace gpusched {
 
 struct NodeSnapshot {
   NodeSpec spec;
-  std::vector<std::string> lost_models;  // of devices beyond those of `spec` that tasks are on
+  std::vector<DeviceSpec> lost;  // devices beyond those of `spec` that tasks are on
   ForeignUsage foreign;
   bool cordoned = false;
 };
@@ -28,6 +28,7 @@ struct TaskSnapshot {
   Time deadline = kNoDeadline;
   std::string node;
   DeviceMask devices;
+  std::vector<MigInstance> instances = {};
 };
 
 struct JobSnapshot {
@@ -46,12 +47,15 @@ struct HoldSnapshot {
   ShapeSpec shape;
   std::string node;
   DeviceMask devices;
+  std::vector<MigInstance> instances = {};
   Time until = kNoDeadline;
 };
 
 // Nodes in node order, jobs in order of submission: all that a decision depends on.
 struct StateSnapshot {
   std::vector<std::string> opaque_models;
+  std::vector<GpuModel> models = {};  // that were added to the catalogue
+  std::vector<MigGeometrySpec> geometries = {};
   Time now = 0;
   std::vector<NodeSnapshot> nodes;
   std::vector<JobSnapshot> jobs;

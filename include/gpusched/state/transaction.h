@@ -47,7 +47,7 @@ class GPUSCHED_EXPORT Transaction {
 
   // Says what a node has now; it may be less than what is used on it, then nothing is free. Errors:
   // kNotFound, kInvalidArgument, kResourceExhausted as in AddNode; kFailedPrecondition for another
-  // name, or another model of a device that somebody uses.
+  // name, or a device that somebody uses and that is not to be what it was (docs/devices.md).
   absl::Status UpdateNode(NodeId node, const NodeSpec& spec);
 
   // Keeps new tasks off a node, or lets them in again. Errors: kNotFound.
@@ -135,7 +135,7 @@ class GPUSCHED_EXPORT Transaction {
   };
   struct SavedNode {
     NodeSpec spec;
-    std::vector<std::uint32_t> row_models;  // lost devices have one too
+    std::vector<DeviceKind> rows;  // lost devices have one too
   };
   struct SavedTask {
     std::uint32_t group, index;
@@ -145,6 +145,8 @@ class GPUSCHED_EXPORT Transaction {
   absl::Status CheckOpen() const;
   absl::Status CheckNode(NodeId node) const;
   absl::Status CheckJob(JobId job) const;
+  // Whether a device that somebody uses stays what it is.
+  absl::Status CheckKept(NodeId node, std::size_t device, const NodeSpec& spec) const;
   // Model indices of a node's devices, if with them the cluster's sums stay in range.
   absl::StatusOr<std::vector<std::uint32_t>> CheckCapacity(const NodeSpec& spec,
                                                            const Resources& others);

@@ -10,6 +10,7 @@
 #include "gpusched/policy/score/first_fit.h"
 #include "gpusched/policy/score/gpu_clustering.h"
 #include "gpusched/policy/score/gpu_packing.h"
+#include "gpusched/policy/score/mig_start.h"
 #include "gpusched/policy/score/random.h"
 #include "gpusched/policy/score/worst_fit.h"
 #include "gpusched/spec/field_error.h"
@@ -35,6 +36,7 @@ ScoreRegistry ScoreRegistry::BuiltIn() {
   add("gpu_packing", [](P, ClusterState&) -> Built { return AnyScore(GpuPacking{}); });
   add("gpu_clustering",
       [](P p, ClusterState&) -> Built { return AnyScore(GpuClustering{p.norms}); });
+  add("mig_start", [](P, ClusterState&) -> Built { return AnyScore(MigStart{}); });
   add("random", [](P p, ClusterState&) -> Built { return AnyScore(Random{p.seed}); });
   return registry;
 }

@@ -21,6 +21,25 @@ bool Allows(const Shape& shape, const DeviceFree& device) {
   return ((shape.models >> device.model) & 1) != 0;
 }
 
+// The memory that a device could give one who asks more of it; 0 if its memory is not what lacks.
+std::int64_t MemoryShort(const NodeView& node, std::size_t device, const Shape& shape) {
+  const DeviceFree& free = node.devices()[device];
+  std::int64_t most = 0;
+  if ((free.offers & shape.wants() & ~kOfferMig) != 0 && free.mem_mib < shape.gpu_mem_mib) {
+    most = free.mem_mib;
+  }
+  if ((free.offers & shape.wants() & kOfferMig) == 0) return most;
+  Shape any = shape;
+  const MigGeometry& geometry = *node.geometry(device);
+  // Each profile in turn, not only the least that would do.
+  for (std::size_t p = 0; p < geometry.profile_count(); ++p) {
+    any.gpu_mem_mib = geometry.profile(p).mem_mib;
+    if (any.gpu_mem_mib >= shape.gpu_mem_mib || any.gpu_mem_mib <= most) continue;
+    if (InstancesOn(node, device, any) > 0) most = any.gpu_mem_mib;
+  }
+  return most;
+}
+
 }  // namespace
 
 Shortfall NotCordoned::operator()(const NodeView& node, const Shape&) const {
@@ -47,27 +66,35 @@ Shortfall EnoughDevices::operator()(const NodeView& node, const Shape& shape) co
   // Without a device of an allowed model there is nothing to count: that is ModelAllowed's answer.
   if (!shape.asks_gpu() || (node.models() & shape.models) == 0) return {};
   const auto free = node.devices();
+  const OfferMask wants = shape.wants();
   std::int64_t fitting = 0;
-  for (const DeviceFree& device : free) fitting += DeviceFits(device, shape) ? 1 : 0;
+  for (std::size_t i = 0; i < free.size(); ++i) {
+    if (DeviceFits(free[i], shape, wants)) {
+      ++fitting;
+    } else if ((wants & kOfferMig) != 0) {
+      fitting += InstancesOn(node, i, shape);
+    }
+  }
   if (fitting >= shape.gpu_count) return {};
 
   // Refused. How many devices could ever do, how many have the share, and how near is the best?
   const auto ledgers = node.device_ledgers();
   std::int64_t able = 0;
+  bool ever_offered = false;
   std::int64_t with_share = 0;
   std::int64_t roomiest = 0;
   std::int64_t memory = 0;  // the most that a device with the share has, of those with too little
   for (std::size_t i = 0; i < free.size(); ++i) {
     if (!Allows(shape, free[i])) continue;
-    const DeviceLedger& ledger = ledgers[i];
-    able += ledger.capacity.gpu_milli >= shape.gpu_milli &&
-                    (!ledger.mem_tracked || ledger.capacity.mem_mib >= shape.gpu_mem_mib)
-                ? 1
-                : 0;
+    const DeviceFree empty = FreeWhenEmpty(ledgers[i], free[i].model, node.geometry(i));
+    // An empty device without what is asked may still be one that is shared in the right way.
+    ever_offered = ever_offered || (empty.offers & wants) != 0 || empty.offers == 0;
+    able += DeviceFits(empty, shape, wants) ? 1 : InstancesOn(node, i, empty, shape);
+    if ((free[i].offers & wants) == 0) continue;
     roomiest = std::max<std::int64_t>(roomiest, free[i].gpu_milli);
     if (free[i].gpu_milli < shape.gpu_milli) continue;
     ++with_share;
-    if (free[i].mem_mib < shape.gpu_mem_mib) memory = std::max(memory, free[i].mem_mib);
+    memory = std::max(memory, MemoryShort(node, i, shape));
   }
   const auto refuse = [&](Reason reason, std::int64_t need, std::int64_t have) {
     return Shortfall{
@@ -75,10 +102,14 @@ Shortfall EnoughDevices::operator()(const NodeView& node, const Shape& shape) co
         .need = need,
         .have = have};
   };
-  if (with_share >= shape.gpu_count) {
+  if (!ever_offered) return refuse(Reason::kSharingNotOffered, 0, 0);
+  if (shape.asks_profile()) return refuse(Reason::kNoMigPlacement, shape.gpu_count, fitting);
+  if (with_share >= shape.gpu_count || shape.asks_memory_alone()) {
     return refuse(Reason::kInsufficientGpuMemory, shape.gpu_mem_mib, memory);
   }
-  if (shape.shares()) return refuse(Reason::kNoDeviceWithRoom, shape.gpu_milli, roomiest);
+  if (shape.shares()) {
+    return refuse(Reason::kNoDeviceWithRoom, std::max(1, shape.gpu_milli), roomiest);
+  }
   return refuse(Reason::kTooFewWholeDevices, shape.gpu_count, fitting);
 }
 

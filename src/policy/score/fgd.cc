@@ -53,10 +53,10 @@ Fgd::Fgd(FragmentTable table) : table_(std::move(table)) {
   }
 }
 
-Score Fgd::operator()(const NodeView& node, const Shape& shape, DeviceMask devices) const {
+Score Fgd::operator()(const NodeView& node, const Shape& shape, const DeviceChoice& choice) const {
   // F = idle − usable, and placing takes exactly what is asked from idle.
-  const std::int64_t gradient = shape.gpu_milli_total() * table_.total_weight() +
-                                table_.UsableAfter(node, shape, devices) - table_.Usable(node);
+  const std::int64_t gradient = MilliTaken(node, shape, choice) * table_.total_weight() +
+                                table_.UsableAfter(node, shape, choice) - table_.Usable(node);
   return static_cast<Score>(
       std::upper_bound(thresholds_.begin(), thresholds_.end(), gradient * kNanoGpuPerMilli) -
       thresholds_.begin());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "gpusched/base/device_mask.h"
@@ -35,16 +36,17 @@ absl::StatusOr<FragmentTable> FragmentTable::Build(const TargetWorkload& target,
                                   .mem_mib = 0,
                                   .gpu_count = wanted.gpu_count,
                                   .gpu_milli = wanted.gpu_milli,
-                                  .gpu_mem_mib = 0,
-                                  .models = wanted.models});
+                                  .gpu_mem_mib = wanted.gpu_mem_mib,
+                                  .models = wanted.models,
+                                  .mig_profile = wanted.mig_profile,
+                                  .sharing = {}});
     if (!id.ok()) return id.status();
     const Shape& shape = state.shapes()[*id];
     if (!shape.asks_gpu()) continue;  // to a task without GPU, every idle GPU is a fragment
-    table.targets_.push_back({.cpu_milli = ScoredCpu(shape),
-                              .gpu_milli = shape.gpu_milli,
-                              .gpu_count = shape.gpu_count,
-                              .models = shape.models,
-                              .weight = wanted.count});
+    Target entry{.shape = shape, .weight = wanted.count};
+    entry.shape.cpu_milli = ScoredCpu(shape);
+    table.targets_.push_back(entry);
+    table.plain_ = table.plain_ && shape.plain() && shape.gpu_mem_mib == 0;
     table.cpu_bounds_.push_back(ScoredCpu(shape));
     if (shape.gpu_count == 1) left_bounds.push_back(shape.gpu_milli);
   }
@@ -64,19 +66,19 @@ absl::StatusOr<FragmentTable> FragmentTable::Build(const TargetWorkload& target,
   table.one_device_.assign(table.models_ * cpu_buckets * table.left_buckets_, 0);
   table.many_devices_.assign(table.models_ * cpu_buckets * kWholeCounts, 0);
   for (const Target& t : table.targets_) {
-    const std::size_t from_cpu = table.CpuBucket(t.cpu_milli);
-    const std::size_t from_left = table.left_bucket_[static_cast<std::size_t>(t.gpu_milli)];
+    const std::size_t from_cpu = table.CpuBucket(t.shape.cpu_milli);
+    const std::size_t from_left = table.left_bucket_[static_cast<std::size_t>(t.shape.gpu_milli)];
     for (std::size_t model = 0; model < table.models_; ++model) {
       const bool later = model + 1 == table.models_;
-      if (later ? t.models != kAnyModel : ((t.models >> model) & 1) == 0) continue;
+      if (later ? t.shape.models != kAnyModel : ((t.shape.models >> model) & 1) == 0) continue;
       for (std::size_t cpu = from_cpu; cpu < cpu_buckets; ++cpu) {
         const std::size_t row = model * cpu_buckets + cpu;
-        if (t.gpu_count == 1) {
+        if (t.shape.gpu_count == 1) {
           for (std::size_t left = from_left; left < table.left_buckets_; ++left) {
             table.one_device_[row * table.left_buckets_ + left] += t.weight;
           }
         } else {
-          for (auto n = static_cast<std::size_t>(t.gpu_count); n < kWholeCounts; ++n) {
+          for (auto n = static_cast<std::size_t>(t.shape.gpu_count); n < kWholeCounts; ++n) {
             table.many_devices_[row * kWholeCounts + n] += t.weight;
           }
         }
@@ -95,7 +97,6 @@ template <class LeftOf>
 std::int64_t FragmentTable::UsableWith(const NodeView& node, std::int64_t cpu_free,
                                        LeftOf left_of) const {
   if (targets_.empty() || node.devices().empty()) return 0;
-  if (!std::has_single_bit(node.models())) return UsableMixed(node, cpu_free, left_of);
   const auto devices = node.devices();
   const std::size_t model = std::min<std::size_t>(devices[0].model, models_ - 1);
   const std::size_t row = model * (cpu_bounds_.size() + 1) + CpuBucket(cpu_free);
@@ -111,37 +112,69 @@ std::int64_t FragmentTable::UsableWith(const NodeView& node, std::int64_t cpu_fr
          kMilli * static_cast<std::int64_t>(whole) * many_devices_[row * kWholeCounts + whole];
 }
 
-// A node with devices of several models: by the definition, target by target.
-template <class LeftOf>
-std::int64_t FragmentTable::UsableMixed(const NodeView& node, std::int64_t cpu_free,
-                                        LeftOf left_of) const {
-  const auto devices = node.devices();
-  std::int64_t usable = 0;
+bool FragmentTable::ByDefinition(const NodeView& node) const {
+  return !plain_ || !node.plain() || !std::has_single_bit(node.models());
+}
+
+template <class FreeOf>
+std::vector<std::int64_t> FragmentTable::UsableByDefinition(const NodeView& node,
+                                                            std::int64_t cpu_free,
+                                                            FreeOf free_of) const {
+  const std::size_t devices = node.devices().size();
+  std::vector<DeviceFree> free;
+  free.reserve(devices);
+  for (std::size_t i = 0; i < devices; ++i) free.push_back(free_of(i));
+  std::vector<std::int64_t> usable(devices, 0);
+  std::vector<std::size_t> fitting;
   for (const Target& t : targets_) {
-    if (t.cpu_milli > cpu_free) continue;
-    std::int64_t room = 0;
-    std::int32_t fitting = 0;
-    for (std::size_t i = 0; i < devices.size(); ++i) {
-      const std::int64_t left = left_of(i);
-      if (left < t.gpu_milli || ((t.models >> devices[i].model) & 1) == 0) continue;
-      room += left;
-      ++fitting;
+    if (t.shape.cpu_milli > cpu_free) continue;
+    const OfferMask wants = t.shape.wants();
+    fitting.clear();
+    std::int32_t parts = 0;
+    for (std::size_t i = 0; i < devices; ++i) {
+      std::int32_t here = DeviceFits(free[i], t.shape, wants) ? 1 : 0;
+      if (here == 0 && (wants & kOfferMig) != 0) here = InstancesOn(node, i, free[i], t.shape);
+      if (here == 0) continue;
+      parts += here;
+      fitting.push_back(i);
     }
-    if (fitting >= t.gpu_count) usable += t.weight * room;
+    if (parts < t.shape.gpu_count) continue;
+    for (const std::size_t i : fitting) usable[i] += t.weight * free[i].gpu_milli;
   }
   return usable;
 }
 
+namespace {
+
+std::int64_t Sum(const std::vector<std::int64_t>& values) {
+  return std::accumulate(values.begin(), values.end(), std::int64_t{0});
+}
+
+}  // namespace
+
+std::vector<std::int64_t> FragmentTable::UsableByDevice(const NodeView& node) const {
+  return UsableByDefinition(node, node.cpu_free(),
+                            [&](std::size_t i) { return node.devices()[i]; });
+}
+
 std::int64_t FragmentTable::Usable(const NodeView& node) const {
+  if (ByDefinition(node)) return Sum(UsableByDevice(node));
   return UsableWith(node, node.cpu_free(),
                     [&](std::size_t i) { return std::int64_t{node.devices()[i].gpu_milli}; });
 }
 
 std::int64_t FragmentTable::UsableAfter(const NodeView& node, const Shape& shape,
-                                        DeviceMask devices) const {
-  return UsableWith(node, node.cpu_free() - ScoredCpu(shape), [&](std::size_t i) {
+                                        const DeviceChoice& choice) const {
+  const std::int64_t cpu_free = node.cpu_free() - ScoredCpu(shape);
+  if (ByDefinition(node) || !shape.plain()) {
+    return Sum(UsableByDefinition(node, cpu_free, [&](std::size_t i) {
+      return choice.devices.contains(static_cast<int>(i)) ? FreeAfter(node, i, shape, choice)
+                                                          : node.devices()[i];
+    }));
+  }
+  return UsableWith(node, cpu_free, [&](std::size_t i) {
     const std::int64_t left = node.devices()[i].gpu_milli;
-    return devices.contains(static_cast<int>(i)) ? left - shape.gpu_milli : left;
+    return choice.devices.contains(static_cast<int>(i)) ? left - shape.gpu_milli : left;
   });
 }
 

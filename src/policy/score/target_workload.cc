@@ -12,7 +12,8 @@ namespace gpusched {
 namespace {
 
 auto RequestKey(const TargetShape& shape) {
-  return std::tie(shape.cpu_milli, shape.gpu_milli, shape.gpu_count, shape.models);
+  return std::tie(shape.cpu_milli, shape.gpu_milli, shape.gpu_count, shape.models,
+                  shape.gpu_mem_mib, shape.mig_profile);
 }
 
 std::vector<std::string> SortedOnce(std::vector<std::string> models) {
@@ -25,16 +26,18 @@ std::vector<std::string> SortedOnce(std::vector<std::string> models) {
 
 TargetWorkload TargetWorkload::FromRequests(std::span<const ShapeSpec> requests,
                                             int popularity_pct) {
-  using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::vector<std::string>>;
+  using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::vector<std::string>,
+                         std::int64_t, std::string>;
   std::map<Key, std::int64_t> counts;
   for (const ShapeSpec& request : requests) {
-    ++counts[{request.cpu_milli, request.gpu_milli, request.gpu_count, SortedOnce(request.models)}];
+    ++counts[{request.cpu_milli, request.gpu_milli, request.gpu_count, SortedOnce(request.models),
+              request.gpu_mem_mib, request.mig_profile}];
   }
   std::vector<TargetShape> all;
   all.reserve(counts.size());
   for (const auto& [key, count] : counts) {
-    const auto& [cpu, milli, devices, models] = key;
-    all.push_back({cpu, milli, devices, models, count});
+    const auto& [cpu, milli, devices, models, memory, profile] = key;
+    all.push_back({cpu, milli, devices, models, count, memory, profile});
   }
   std::sort(all.begin(), all.end(), [](const TargetShape& a, const TargetShape& b) {
     return a.count != b.count ? a.count > b.count : RequestKey(a) > RequestKey(b);

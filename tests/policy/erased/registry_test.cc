@@ -23,7 +23,7 @@ const ScoreRegistry::Factory kFirst = [](const ScoreParameters&, ClusterState&) 
 TEST(ScoreRegistry, BuiltInNames) {
   EXPECT_EQ(ScoreRegistry::BuiltIn().names(),
             (std::vector<std::string>{"fgd", "best_fit", "first_fit", "worst_fit", "dot_product",
-                                      "gpu_packing", "gpu_clustering", "random"}));
+                                      "gpu_packing", "gpu_clustering", "mig_start", "random"}));
 }
 
 TEST(ScoreRegistry, BuildsEachBuiltInByName) {

@@ -79,10 +79,22 @@ TEST(TargetWorkload, TiesPutTheLargerRequestFirst) {
   EXPECT_EQ(std::vector<TargetShape>(target.shapes().begin(), target.shapes().end()), expected);
 }
 
-TEST(TargetWorkload, MemoryIsLeftOutAndModelsAreASet) {
+TEST(TargetWorkload, DeviceMemoryAndProfilesTellRequestsApart) {
+  ShapeSpec memory = ShareOf(500);
+  memory.gpu_mem_mib = 2;
+  const ShapeSpec profile{.gpu_count = 1, .models = {}, .mig_profile = "1g.5gb"};
+  const TargetWorkload target = TargetWorkload::FromRequests(
+      std::vector<ShapeSpec>{ShareOf(500), memory, profile, profile}, 100);
+  ASSERT_EQ(target.shapes().size(), 3U);
+  EXPECT_EQ(target.shapes()[0].mig_profile, "1g.5gb");
+  EXPECT_EQ(target.shapes()[0].count, 2);
+  EXPECT_EQ(target.shapes()[1].gpu_mem_mib, 2);
+  EXPECT_EQ(target.shapes()[2].gpu_mem_mib, 0);
+}
+
+TEST(TargetWorkload, HostMemoryIsLeftOutAndModelsAreASet) {
   ShapeSpec one = ShareOf(500);
   one.mem_mib = 1;
-  one.gpu_mem_mib = 2;
   one.models = {"T4", "A10", "T4"};
   ShapeSpec two = ShareOf(500);
   two.models = {"A10", "T4"};

@@ -32,8 +32,10 @@ struct GPUSCHED_EXPORT EnoughMemory {
 };
 
 // On nodes that ModelAllowed lets pass: a single allowed device with the asked share and memory, or
-// enough wholly free ones. The numbers are milli of the roomiest allowed device, or whole devices;
-// MiB of the best device if only memory falls short (kInsufficientGpuMemory).
+// enough wholly free ones, or enough MIG instances. The numbers are milli of the roomiest allowed
+// device, whole devices, or instances; MiB of the best device or instance if only memory falls
+// short (kInsufficientGpuMemory). Of devices that are never shared as the task allows there are
+// none.
 struct GPUSCHED_EXPORT EnoughDevices {
   Shortfall operator()(const NodeView& node, const Shape& shape) const;
 };

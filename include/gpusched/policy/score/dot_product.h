@@ -19,11 +19,11 @@ struct DotProduct {
   static constexpr ScoreRange range() { return {0, 100}; }
   constexpr std::string_view problem() const { return norms.problem(); }
 
-  Score operator()(const NodeView& node, const Shape& shape, DeviceMask) const {
+  Score operator()(const NodeView& node, const Shape& shape, const DeviceChoice& choice) const {
     // dot = (cpu · r² + gpu) / N_gpu² scaled to a common denominator; with N_cpu a multiple of
     // N_gpu (as by default) N_cpu² serves for both, else their product does.
     const Wide cpu = Wide{node.cpu_free()} * ScoredCpu(shape);
-    const Wide gpu = Wide{node.gpu_free_milli()} * shape.gpu_milli_total();
+    const Wide gpu = Wide{node.gpu_free_milli()} * MilliTaken(node, shape, choice);
     const bool nested = norms.cpu_milli % norms.gpu_milli == 0;
     const Wide cpu_factor = nested ? 1 : Wide{norms.gpu_milli} * norms.gpu_milli;
     const Wide ratio = nested ? norms.cpu_milli / norms.gpu_milli : norms.cpu_milli;

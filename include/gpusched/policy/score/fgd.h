@@ -31,7 +31,7 @@ class GPUSCHED_EXPORT Fgd {
   // kInvalidArgument for an empty target, else as in FragmentTable::Build.
   static absl::StatusOr<Fgd> Build(const TargetWorkload& target, ClusterState& state);
 
-  Score operator()(const NodeView& node, const Shape& shape, DeviceMask devices) const;
+  Score operator()(const NodeView& node, const Shape& shape, const DeviceChoice& choice) const;
 
  private:
   explicit Fgd(FragmentTable table);

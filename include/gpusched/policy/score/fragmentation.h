@@ -12,6 +12,7 @@
 #include "gpusched/export.h"
 #include "gpusched/policy/score/target_workload.h"
 #include "gpusched/state/cluster_state.h"
+#include "gpusched/state/device_choice.h"
 
 namespace gpusched {
 
@@ -20,10 +21,16 @@ namespace gpusched {
 // left than it asks), averaged by weight. Weng et al., ATC 2023, section 4.2. In integers: F is
 // kept multiplied by the target's total weight.
 //
+// Generalised to memory and MIG slices: a device with less memory left than the target task asks,
+// or without a free start for it, is one that it could not use; and what is idle on a device that
+// is partitioned is its free compute slices, in milli. With targets that ask shares and whole
+// devices alone, on plain nodes, this is the published measure.
+//
 // It is evaluated as idle minus usable, where usable is a sum over devices of table entries: a task
 // on one device can use each device with room, a task on n whole devices the wholly free ones if
 // they are n. Tables are indexed by model, by CPU bucket (how many of the target's CPU requests the
-// free CPU covers) and by what is left.
+// free CPU covers) and by what is left. On nodes that are not plain, with targets that ask memory
+// or instances, and on mixed nodes, it is evaluated target by target.
 class GPUSCHED_EXPORT FragmentTable {
  public:
   // An empty table: nothing is a fragment.
@@ -38,8 +45,13 @@ class GPUSCHED_EXPORT FragmentTable {
   // Usable idle GPU-milli × total weight. O(devices + target shapes on mixed nodes).
   std::int64_t Usable(const NodeView& node) const;
 
-  // Usable after placing a task on `devices`. Same cost.
-  std::int64_t UsableAfter(const NodeView& node, const Shape& shape, DeviceMask devices) const;
+  // Usable after placing a task there. Same cost.
+  std::int64_t UsableAfter(const NodeView& node, const Shape& shape,
+                           const DeviceChoice& choice) const;
+
+  // Usable idle GPU-milli × total weight on each device of the node; their sum is Usable.
+  // O(devices × target shapes).
+  std::vector<std::int64_t> UsableByDevice(const NodeView& node) const;
 
   // F × total weight: idle × total weight − usable.
   std::int64_t Fragment(const NodeView& node) const {
@@ -48,22 +60,23 @@ class GPUSCHED_EXPORT FragmentTable {
 
  private:
   struct Target {
-    std::int64_t cpu_milli = 0;
-    std::int32_t gpu_milli = 0;
-    std::int32_t gpu_count = 0;
-    ModelMask models = kAnyModel;
+    Shape shape;  // its cpu_milli as scores count it
     std::int64_t weight = 0;
   };
 
   template <class LeftOf>
   std::int64_t UsableWith(const NodeView& node, std::int64_t cpu_free, LeftOf left_of) const;
-  template <class LeftOf>
-  std::int64_t UsableMixed(const NodeView& node, std::int64_t cpu_free, LeftOf left_of) const;
+  bool ByDefinition(const NodeView& node) const;
+  // By the definition, target by target; `free_of(i)` is what the device has.
+  template <class FreeOf>
+  std::vector<std::int64_t> UsableByDefinition(const NodeView& node, std::int64_t cpu_free,
+                                               FreeOf free_of) const;
   std::size_t CpuBucket(std::int64_t cpu_free) const;
 
   std::int64_t total_weight_ = 0;
-  std::vector<Target> targets_;                          // those that ask GPU
-  std::vector<std::int64_t> cpu_bounds_;                 // their CPU requests, ascending
+  bool plain_ = true;                     // targets ask shares and whole devices alone
+  std::vector<Target> targets_;           // those that ask GPU
+  std::vector<std::int64_t> cpu_bounds_;  // their CPU requests, ascending
   std::array<std::uint16_t, kMilli + 1> left_bucket_{};  // by milli left
   std::size_t left_buckets_ = 0;
   std::size_t models_ = 0;

@@ -7,6 +7,7 @@
 
 #include "gpusched/base/quantity.h"
 #include "gpusched/policy/concepts.h"
+#include "gpusched/state/device_choice.h"
 #include "gpusched/state/shape.h"
 
 namespace gpusched {
@@ -46,9 +47,10 @@ struct MachineShare {
 
 // (cpu_left/N_cpu + gpu_left/N_gpu)/2: how empty a node is after placing a task, GPU summed over
 // devices.
-inline MachineShare EmptyAfter(const NodeView& node, const Shape& shape, const ScoreNorms& norms) {
+inline MachineShare EmptyAfter(const NodeView& node, const Shape& shape, const DeviceChoice& choice,
+                               const ScoreNorms& norms) {
   const Wide cpu_left = node.cpu_free() - ScoredCpu(shape);
-  const Wide gpu_left = node.gpu_free_milli() - shape.gpu_milli_total();
+  const Wide gpu_left = node.gpu_free_milli() - MilliTaken(node, shape, choice);
   return {.part = cpu_left * norms.gpu_milli + gpu_left * norms.cpu_milli,
           .whole = Wide{2} * norms.cpu_milli * norms.gpu_milli};
 }

@@ -16,7 +16,7 @@ void ScoreAll(const P& policy, const Batch& batch, std::span<Score> out) {
   if constexpr (NodeScore<P>) {
     for (std::size_t i = 0; i < out.size(); ++i) {
       const Candidate& candidate = batch.candidates[i];
-      out[i] = policy(batch.view.node(candidate.slot), batch.shape, candidate.devices);
+      out[i] = policy(batch.view.node(candidate.slot), batch.shape, candidate.choice());
     }
   } else {
     policy.ScoreBatch(batch, out);

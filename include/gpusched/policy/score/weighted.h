@@ -55,7 +55,7 @@ class Weighted {
     return first;
   }
 
-  Score operator()(const NodeView& node, const Shape& shape, DeviceMask devices) const
+  Score operator()(const NodeView& node, const Shape& shape, const DeviceChoice& devices) const
       requires(NodeScore<Ps>&&...) {
     std::int64_t sum = 0;
     std::size_t i = 0;

@@ -17,8 +17,8 @@ struct WorstFit {
   static constexpr ScoreRange range() { return {0, 100}; }
   constexpr std::string_view problem() const { return norms.problem(); }
 
-  Score operator()(const NodeView& node, const Shape& shape, DeviceMask) const {
-    const MachineShare empty = EmptyAfter(node, shape, norms);
+  Score operator()(const NodeView& node, const Shape& shape, const DeviceChoice& choice) const {
+    const MachineShare empty = EmptyAfter(node, shape, choice, norms);
     return SaturatingRatio(100 * empty.part, empty.whole, range());
   }
 };
