@@ -21,12 +21,15 @@ from libgpusched.scenario_source import Field, ScenarioError, Where, read_docume
 
 _Made = TypeVar("_Made")
 
-# What is being checked, as the library's messages begin: "GPU model 'X1': …".
-_SUBJECT = re.compile(r"(?:GPU model|MIG geometry|MIG profile)(?: '.*?')?: ", re.DOTALL)
+# JSON's strings, and tabs outside of them.
+_STRINGS_AND_TABS = re.compile(r'"(?:\\.|[^"\\])*"|\t', re.DOTALL)
 
 
 def catalog_of(text: str, file: str) -> Catalog:
     """The catalogue of a file's text. Raises InvalidSpec with the file, line and path inside."""
+    if text.lstrip().startswith("{"):
+        # JSON may be laid out with tabs, and YAML may not.
+        text = _STRINGS_AND_TABS.sub(lambda part: " " if part[0] == "\t" else part[0], text)
     try:
         return _catalog(text, file)
     except ScenarioError as error:
@@ -43,7 +46,7 @@ def _catalog(text: str, file: str) -> Catalog:
     geometries = [_geometry(item) for item in items.get("geometries", [])]
     opaque = []
     for item in items.get("opaque_models", []):
-        opaque.append(item.text() or item.wrong("name the model"))
+        opaque.append(_text(item) or item.wrong("name the model"))
     models: list[GpuModel] = []
     for item in items.get("models", []):
         model = _model(item)
@@ -57,6 +60,15 @@ def _listed() -> str:
     return f"{', '.join(FILE_KEYS[:-1])} or {FILE_KEYS[-1]}"
 
 
+def _text(field: Field) -> str:
+    """A text. JSON escapes a character beyond 16 bits as two, which YAML leaves apart."""
+    text = field.text()
+    try:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+    except UnicodeDecodeError:
+        return text  # half a pair: the library refuses it
+
+
 def _known(entries: dict[str, Field]) -> dict[str, Field]:
     """The entries that are not empty."""
     return {key: entry for key, entry in entries.items() if entry.value is not None}
@@ -67,11 +79,11 @@ def _model(field: Field) -> GpuModel:
     arguments: dict[str, Any] = {}
     for key, entry in entries.items():
         if key in MODEL_TEXTS:
-            arguments[key] = entry.text()
+            arguments[key] = _text(entry)
         elif key in MODEL_NUMBERS:
             arguments[key] = entry.whole()
         else:
-            arguments[key] = [item.text() for item in entry.items()]
+            arguments[key] = [_text(item) for item in entry.items()]
     _require(field, arguments, ("name",))
     return _made(field, partial(GpuModel, **arguments))
 
@@ -82,11 +94,11 @@ def _geometry(field: Field) -> MigGeometry:
     arguments: dict[str, Any] = {}
     for key, entry in entries.items():
         if key == "name":
-            arguments[key] = entry.text()
+            arguments[key] = _text(entry)
         elif key == "profiles":
             arguments[key] = [_profile(item) for item in entry.items("a list of profiles")]
         elif key == "unsourced":
-            arguments[key] = [item.text() for item in entry.items()]
+            arguments[key] = [_text(item) for item in entry.items()]
         else:
             arguments[key] = entry.whole()
     _require(field, arguments, required)
@@ -99,7 +111,7 @@ def _profile(field: Field) -> MigProfile:
     arguments: dict[str, Any] = {}
     for key, entry in entries.items():
         if key == "name":
-            arguments[key] = entry.text()
+            arguments[key] = _text(entry)
         elif key == "starts":
             arguments[key] = [item.whole() for item in entry.items("a list of memory slices")]
         elif key == "media_extensions":
@@ -122,13 +134,21 @@ def _made(field: Field, make: Callable[[], _Made]) -> _Made:
     try:
         return make()
     except InvalidSpec as error:
-        message = str(error)
-        subject = _SUBJECT.match(message)
-        rest = message[subject.end() :] if subject else message
+        rest = _without_subject(str(error), field)
         path, verb, _ = rest.partition(" is ")
         where = _place(field, path) if verb else field.where
         inside = f"{field.where.path}." if field.where.path else ""
         raise ScenarioError(f"{where.file}:{where.line}: {inside}{rest}") from None
+
+
+def _without_subject(message: str, field: Field) -> str:
+    """A message of the library without what it is about, such as `GPU model 'X1': `."""
+    name = _text(field.mapping()["name"])
+    for kind in ("GPU model", "MIG geometry", "MIG profile"):
+        for subject in (f"{kind} '{name}': ", f"{kind}: "):
+            if message.startswith(subject):
+                return message.removeprefix(subject)
+    return message
 
 
 def _place(field: Field, path: str) -> Where:

@@ -79,15 +79,15 @@ std::string LackingMemory(const DeviceFacts& device, const std::vector<Occupant>
   return Lacking(room, need);
 }
 
-// Replicas or compute slices. Of others, and of those who have milli, whole parts are lost.
+// Replicas or compute slices. What others use of the device costs whole ones. Nobody there has
+// milli.
 std::string LackingParts(const DeviceFacts& device, const std::vector<Occupant>& there,
                          std::int64_t need) {
   Room room = RoomOf(device, there, IsReplicated(device.spec) ? "replicas" : "compute slices",
                      &Occupant::parts);
-  std::int64_t open = device.spec.gpu_milli - device.foreign_milli;
-  for (const Occupant& other : there) open -= other.milli;
   room.capacity = PartsOf(device);
-  room.foreign = room.capacity - room.capacity * std::max<std::int64_t>(0, open) / kWhole;
+  room.foreign =
+      room.capacity - room.capacity * (device.spec.gpu_milli - device.foreign_milli) / kWhole;
   return Lacking(room, need);
 }
 
@@ -130,6 +130,10 @@ std::string WhyNoInstance(const DeviceFacts& device, const std::vector<Occupant>
     if (other != nullptr &&
         Overlap(start, profile.memory_slices, partition.start, other->memory_slices)) {
       return No(device, absl::StrCat(name, " overlaps the fixed partition at ", partition.start));
+    }
+    if (profile.media_extensions && other != nullptr && other->media_extensions) {
+      return No(device, absl::StrCat(name, " needs the media engines, which the partition at ",
+                                     partition.start, " has"));
     }
   }
   return "";

@@ -69,6 +69,8 @@ void World::AddOccupants(const Node& node, const ShapeSpec& shape, DeviceMask de
   occupants.cpu_milli += shape.cpu_milli;
   occupants.mem_mib += shape.mem_mib;
   const auto add = [&](std::size_t device, const MigInstance* instance) {
+    // A plan that was never checked may name any.
+    if (device >= static_cast<std::size_t>(kMaxDevicesPerNode)) return;
     if (device >= occupants.devices.size()) occupants.devices.resize(device + 1);
     occupants.devices[device].push_back(OccupantOf(FactsOf(node, device), shape, instance));
   };

@@ -129,13 +129,11 @@ absl::Status Validate(const MigGeometrySpec& geometry) {
     return InvalidField(where, "profiles", absl::StrCat(geometry.profiles.size(), " profiles"),
                         absl::StrCat("use 1 to ", kMaxMigProfiles));
   }
-  std::int64_t value = 1;
+  std::int64_t value = 1;  // at most 9^16: the starts of each have been checked
   for (std::size_t i = 0; i < geometry.profiles.size(); ++i) {
     GPUSCHED_RETURN_IF_ERROR(CheckProfile(where, geometry, i));
     if (geometry.profiles[i].media_extensions) continue;
-    value = std::min<std::int64_t>(
-        value * static_cast<std::int64_t>(geometry.profiles[i].starts.size() + 1),
-        std::int64_t{kMaxMigValue} * kMaxMigSlices);
+    value *= static_cast<std::int64_t>(geometry.profiles[i].starts.size() + 1);
   }
   if (value > kMaxMigValue) {
     return InvalidField(where, "profiles", "too many starts",

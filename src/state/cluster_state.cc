@@ -103,13 +103,14 @@ absl::StatusOr<ShapeId> ClusterState::Intern(const ShapeSpec& spec) {
   if (!spec.models.empty()) shape.models = 0;
   const std::uint32_t known = models_.size();
   for (const std::string& name : spec.models) {
+    const std::uint32_t before = models_.size();
     const auto index = models_.Intern(name);
     if (!index) {
       models_.Truncate(known);
       return FieldError(absl::StatusCode::kResourceExhausted, "shape", "models", Quoted(name),
                         absl::StrCat("one state knows at most ", kMaxModels, " model names"));
     }
-    nodes_.mutable_mig().SetModel(*index, catalog_.MigOf(name));
+    if (models_.size() > before) nodes_.mutable_mig().SetModel(*index, catalog_.MigOf(name));
     shape.models |= ModelMask{1} << *index;
   }
   if (!spec.mig_profile.empty()) {

@@ -8,26 +8,6 @@
 namespace gpusched {
 namespace {
 
-// As ChooseDevices on a plain node.
-DeviceMask ChoosePlain(const NodeView& node, const Shape& shape, DeviceOrder order) {
-  DeviceMask chosen;
-  const auto devices = node.devices();
-  const OfferMask wants = shape.wants();
-  int best = -1;
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    if (!DeviceFits(devices[i], shape, wants)) continue;
-    if (!shape.shares()) {
-      chosen.Insert(static_cast<int>(i));
-      if (chosen.size() == shape.gpu_count) return chosen;
-    } else if (best < 0 ||
-               (order == DeviceOrder::kFullestFirst &&
-                devices[i].gpu_milli < devices[static_cast<std::size_t>(best)].gpu_milli)) {
-      best = static_cast<int>(i);
-    }
-  }
-  return best < 0 ? chosen : DeviceMask::Of(best);
-}
-
 SliceMask FootprintOf(const NodeView& node, std::size_t device, InstanceOption option) {
   return node.geometry(device)->Footprint(static_cast<std::size_t>(option.profile), option.start);
 }
@@ -54,9 +34,7 @@ MigInstance Named(const NodeView& node, std::size_t device, InstanceOption optio
 
 }  // namespace
 
-DeviceChoice ChooseDevices(const NodeView& node, const Shape& shape, DeviceOrder order) {
-  if (!shape.asks_gpu()) return {};
-  if (node.plain() && shape.plain()) return ChoosePlain(node, shape, order);
+DeviceChoice ChooseShared(const NodeView& node, const Shape& shape, DeviceOrder order) {
   if (shape.gpu_count > 1 && shape.asks_profile()) {
     DeviceMask devices;
     for (const MigInstance& instance : ChooseInstances(node, shape)) {
@@ -200,8 +178,8 @@ DeviceFree FreeAfter(const NodeView& node, std::size_t device, const Shape& shap
   return FreeOf(ledger, node.devices()[device].model, geometry);
 }
 
-std::int64_t MilliTaken(const NodeView& node, const Shape& shape, const DeviceChoice& choice) {
-  if (node.plain() && shape.plain()) return shape.gpu_milli_total();
+std::int64_t MilliTakenShared(const NodeView& node, const Shape& shape,
+                              const DeviceChoice& choice) {
   std::int64_t taken = 0;
   for (DeviceMask rest = choice.devices; !rest.empty(); rest.DropFirst()) {
     const auto device = static_cast<std::size_t>(rest.First());

@@ -185,6 +185,7 @@ void SetCapacity(const DeviceSpec& spec, const MigGeometry* geometry, DeviceLedg
     const auto profile = static_cast<std::uint8_t>(*geometry->FindProfile(partition.profile));
     device.fixed.slices =
         static_cast<SliceMask>(device.fixed.slices | geometry->Footprint(profile, partition.start));
+    device.fixed.media = device.fixed.media || geometry->profile(profile).media_extensions;
     device.fixed.entries[device.fixed.count++] = {
         .profile = profile, .start = static_cast<std::uint8_t>(partition.start)};
   }

@@ -31,6 +31,20 @@ bool InstanceFits(const NodeView& node, const DeviceFree& free, const Shape& sha
 
 }  // namespace
 
+bool FitsShared(const NodeView& node, const Shape& shape) {
+  const OfferMask wants = shape.wants();
+  std::int32_t found = 0;
+  for (const DeviceFree& device : node.devices()) {
+    if (DeviceFits(device, shape, wants) && ++found == shape.gpu_count) return true;
+  }
+  if ((wants & kOfferMig) == 0) return false;
+  for (std::size_t i = 0; i < node.devices().size(); ++i) {
+    found += InstancesOn(node, i, shape);
+    if (found >= shape.gpu_count) return true;
+  }
+  return false;
+}
+
 std::int32_t InstancesOn(const NodeView& node, std::size_t device, const DeviceFree& after,
                          const Shape& shape) {
   if ((after.offers & shape.wants() & kOfferMig) == 0) return 0;

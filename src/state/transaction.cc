@@ -142,6 +142,7 @@ absl::StatusOr<std::vector<std::uint32_t>> Transaction::CheckCapacity(const Node
   std::vector<std::uint32_t> models;
   models.reserve(spec.devices.size());
   for (const DeviceSpec& device : spec.devices) {
+    const std::uint32_t before = state_.models_.size();
     const auto index = state_.models_.Intern(device.model);
     if (!index) {
       state_.models_.Truncate(known);
@@ -149,7 +150,9 @@ absl::StatusOr<std::vector<std::uint32_t>> Transaction::CheckCapacity(const Node
                         Quoted(device.model),
                         absl::StrCat("one state knows at most ", kMaxModels, " model names"));
     }
-    state_.nodes_.mutable_mig().SetModel(*index, state_.catalog_.MigOf(device.model));
+    if (state_.models_.size() > before) {
+      state_.nodes_.mutable_mig().SetModel(*index, state_.catalog_.MigOf(device.model));
+    }
     models.push_back(*index);
   }
   return models;

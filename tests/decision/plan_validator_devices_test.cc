@@ -1,5 +1,4 @@
-// Rules about devices (docs/devices.md), each with a plan that keeps it and one that just breaks
-// it.
+// Rules about devices (docs/devices.md): for each a plan that keeps it and one that just breaks it.
 #include <gtest/gtest.h>
 
 #include <initializer_list>
@@ -297,6 +296,14 @@ TEST_F(DeviceRules, PlacedTasksTellTheirInstances) {
       .task = {"a", "main", 0, 2},
       .place = TaskPlace{.node = "n", .devices = Devices({0}), .instances = {{0, "1g.5gb", 5}}}});
   EXPECT_EQ(Used().slices, (Slices{0, 0, 0, 0, 0, 1, 0, 0}));
+}
+
+TEST_F(DeviceRules, InstancesOnNoDeviceOfACommitThatWasNeverCheckedDoNoHarm) {
+  Node({A100(SharingMode::kMig, true)});
+  Submit("a", Profile("1g.5gb", 2));
+  validator_.ObserveCommit(
+      Plan(0, 0, 0, {Put("a", HasMig(142, 4864, {{-1, "1g.5gb", 0}, {64, "1g.5gb", 0}}))}));
+  EXPECT_EQ(Used(), DeviceLoad());
 }
 
 // ---- Adopted where none would be placed
@@ -636,6 +643,31 @@ TEST_F(DeviceRules, TheStepsOfAPlanMeetOnADevice) {
               absl::StatusCode::kInternal, {"steps[1]", "MIG instances are on it"}));
 }
 
+TEST_F(DeviceRules, JobsThatStartTogetherMayUseEachOthersHolds) {
+  Node({A100(SharingMode::kFraction), A100(SharingMode::kFraction)});
+  const auto submit = [this](const std::string& name, bool together) {
+    JobSpec job;
+    job.name = name;
+    job.groups = {{.name = "main",
+                   .shape = Whole(),
+                   .count = 1,
+                   .min_available = std::nullopt,
+                   .max_tasks_per_node = std::nullopt}};
+    if (together) job.co_schedule = CoSchedule{.group = "both", .size = 2};
+    validator_.Observe(SubmitJob{job});
+  };
+  submit("a", true);
+  submit("b", true);
+  Hold("a", Whole());
+  const std::vector<Step> steps{Put("b", HasWhole()), Put("a", HasWhole(), Devices({1}))};
+  EXPECT_TRUE(IsOk(Check(steps)));
+  submit("b", false);
+  EXPECT_TRUE(Refused(Check(steps), absl::StatusCode::kInternal,
+                      {"steps[0], Place of 'b/main/0'", "devices[0].gpu_milli: 0 free",
+                       "held for "
+                       "others 1000"}));
+}
+
 // ---- Nothing to be had
 
 TEST_F(DeviceRules, ADeviceThatOthersHaveOffersNothing) {
@@ -893,6 +925,15 @@ TEST_F(DeviceRules, OthersTakeComputeSlices) {
   Found("a", Profile("3g.20gb"), Devices({0}), {{0, "3g.20gb", 4}});
   EXPECT_TRUE(Accepts(Profile("3g.20gb"), One("3g.20gb", 0)));
   EXPECT_TRUE(Refuses(Profile("4g.20gb"), One("4g.20gb", 0), "compute slices: 3 free"));
+}
+
+TEST_F(DeviceRules, AFixedPartitionKeepsTheMediaEnginesUsedOrNot) {
+  DeviceSpec device = A100(SharingMode::kMig, true);
+  device.partitions = {{"1g.5gb+me", 0}};
+  Node({device});
+  EXPECT_TRUE(Accepts(Profile("1g.5gb+me"), One("1g.5gb+me", 0)));
+  EXPECT_TRUE(Refuses(Profile("1g.5gb+me"), One("1g.5gb+me", 1),
+                      "needs the media engines, which the partition at 0 has"));
 }
 
 TEST_F(DeviceRules, MediaEnginesAreGivenOnce) {

@@ -316,6 +316,23 @@ def test_json_and_back(tmp_path: Path) -> None:
         assert catalog.geometries == gs.mig_geometries()
 
 
+def test_json_of_any_layout_and_alphabet(tmp_path: Path) -> None:
+    name = "X\U0001f600\t昇"  # a pair of escapes in JSON, and a tab that is part of the name
+    value = {"models": [{"name": name, "unsourced": ["tdp_w"]}], "opaque_models": [name + "2"]}
+    for indent in (None, 2, "\t"):
+        for escaped in (True, False):
+            text = json.dumps(value, indent=indent, ensure_ascii=escaped)
+            catalog = read_catalog(write(tmp_path, text, "x.json"))
+            assert [model.name for model in catalog.models] == [name]
+            assert catalog.opaque_models == (name + "2",)
+    separated = '{\t"models"\t:\t[\t{"name":\t"a\\"b"}\t]}'
+    assert read_catalog(write(tmp_path, separated, "x.json")).models[0].name == 'a"b'
+    # The line stays the one of the file.
+    text = '{\n\t"models": [\n\t\t{"name": "X",\n\t\t "tdp_w": -1}]}'
+    with pytest.raises(gs.InvalidSpec, match=r"x.json:4: models\[0\].tdp_w is -1"):
+        read_catalog(write(tmp_path, text, "x.json"))
+
+
 def test_the_example_of_the_docstring(tmp_path: Path) -> None:
     text = (catalog_file.__doc__ or "").split("\n\n")[2]
     catalog = read_catalog(write(tmp_path, text))
@@ -369,6 +386,8 @@ BAD_FILES = [
     ("geometries:\n - name: g", "mine.yaml:2: geometries[0].profiles is missing"),
     ("opaque_models: ['']", "mine.yaml:1: opaque_models[0] is ''; name the model"),
     ("opaque_models: [3]", "opaque_models[0] is 3; use text"),
+    ('models: [{name: "a\': b is ", tdp_w: -1}]', "mine.yaml:1: models[0].tdp_w is -1; use 0 to"),
+    ('{"models": [{"name": "X\\ud83d"}]}', "models[0].name is 'X\\ud83d'; use text that can be"),
 ]
 
 

@@ -96,6 +96,7 @@ TEST(ValidateMigGeometry, EachBadFieldIsNamedWithValueAndRemedy) {
        {"profiles[1].memory_slices is 2147483647"}},
       {[](G& g) { g.profiles[1].mem_mib = -1; }, {"profiles[1].mem_mib is -1; use 0 to"}},
       {[](G& g) { g.profiles[1].mem_mib = kMax; }, {"profiles[1].mem_mib is 9223372036854775807"}},
+      {[](G& g) { g.profiles[1].mem_mib = kMaxModelMemMib + 1; }, {"profiles[1].mem_mib is"}},
       {[](G& g) { g.profiles[1].starts.clear(); },
        {"profiles[1].starts is none; name at least one legal start"}},
       {[](G& g) { g.profiles[1].starts = {-1}; }, {"profiles[1].starts[0] is -1; use 0 to 2"}},
@@ -182,6 +183,20 @@ TEST(ValidateMigGeometry, TooManyStartsAreRefused) {
   EXPECT_TRUE(Refused(Validate(geometry), kInvalid, {"too many starts"}));
 }
 
+// 8 · 8 · 8 · 8 · 8 is the limit itself.
+TEST(ValidateMigGeometry, TheHighestValueFits16Bits) {
+  MigGeometrySpec geometry{.name = "most", .compute_slices = 7, .profiles = {}, .unsourced = {}};
+  for (const char* name : {"a", "b", "c", "d", "e"}) {
+    geometry.profiles.push_back(
+        {.name = name, .compute_slices = 1, .memory_slices = 1, .starts = {0, 1, 2, 3, 4, 5, 6}});
+  }
+  EXPECT_TRUE(IsOk(Validate(geometry)));
+  EXPECT_EQ(MigGeometry(geometry).Value(0), kMaxMigValue - 1);
+  geometry.profiles[0].starts.push_back(7);
+  geometry.compute_slices = 8;
+  EXPECT_TRUE(Refused(Validate(geometry), kInvalid, {"too many starts"}));
+}
+
 TEST(ValidateMigGeometry, InstancesSideBySideMayNotTakeMoreComputeThanThereIs) {
   MigGeometrySpec geometry = GoodGeometry();
   geometry.compute_slices = 3;
@@ -193,6 +208,19 @@ TEST(ValidateMigGeometry, InstancesSideBySideMayNotTakeMoreComputeThanThereIs) {
   EXPECT_TRUE(IsOk(Validate(geometry)));
   geometry.profiles[1].starts = {2};
   EXPECT_TRUE(Refused(Validate(geometry), kInvalid, {"can take 4"}));
+}
+
+// Of those that lie in the same slices, the one that takes most counts, whichever is named last.
+TEST(ValidateMigGeometry, TheHungriestInstanceOfAPlaceCounts) {
+  const MigProfile hungry{.name = "2g", .compute_slices = 2, .memory_slices = 2, .starts = {0, 2}};
+  const MigProfile modest{.name = "1g", .compute_slices = 1, .memory_slices = 2, .starts = {0, 2}};
+  for (const auto& profiles : {std::vector{hungry, modest}, std::vector{modest, hungry}}) {
+    MigGeometrySpec geometry = GoodGeometry();
+    geometry.profiles = profiles;
+    EXPECT_TRUE(IsOk(Validate(geometry)));
+    geometry.compute_slices = 3;
+    EXPECT_TRUE(Refused(Validate(geometry), kInvalid, {"can take 4"}));
+  }
 }
 
 TEST(ValidateMigGeometry, TheBuiltInOnesPass) {
@@ -215,6 +243,8 @@ TEST(ValidateGpuModel, EachBadFieldIsNamedWithValueAndRemedy) {
        {"GPU model 'X1': memory_gib is -1; use 0 to 1048576"}},
       {[](GpuModel& m) { m.memory_gib = (1 << 20) + 1; }, {"memory_gib is 1048577"}},
       {[](GpuModel& m) { m.peak.fp64 = -1; }, {"fp64 is -1; use 0 to"}},
+      {[](GpuModel& m) { m.peak.fp64 = (std::int64_t{1} << 50) + 1; },
+       {"fp64 is 1125899906842625; use 0 to 1125899906842624"}},
       {[](GpuModel& m) { m.peak.fp64_tensor = kMax; }, {"fp64_tensor is 9223372036854775807"}},
       {[](GpuModel& m) { m.peak.fp32 = kMin; }, {"fp32 is -9223372036854775808"}},
       {[](GpuModel& m) { m.peak.tf32 = -2; }, {"tf32 is -2"}},

@@ -143,6 +143,15 @@ TEST_F(OneNode, MediaEnginesAreGivenOnceADevice) {
   EXPECT_FALSE(CanTake(Profile("1g.5gb+me", 3)));
 }
 
+TEST_F(OneNode, APartitionThatNobodyUsesKeepsTheMediaEngines) {
+  DeviceSpec device = A100();
+  device.partitions = {{"1g.5gb+me", 0}};
+  Build({device});
+  EXPECT_FALSE(CanTake(Profile("1g.5gb+me", 2)));
+  EXPECT_EQ(Put(Profile("1g.5gb+me")), (Instances{{0, "1g.5gb+me", 0}}));
+  EXPECT_FALSE(CanTake(Profile("1g.5gb+me")));
+}
+
 TEST_F(OneNode, MemoryIsServedByWhateverHasIt) {
   const ShapeSpec twenty{.gpu_count = 1, .gpu_mem_mib = 19'000, .models = {}};
   DeviceSpec small{.model = "T4", .gpu_mem_mib = 15'360};

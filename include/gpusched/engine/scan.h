@@ -54,7 +54,8 @@ class PlainScan {
     for (const std::uint32_t slot : view.node_order()) {
       const NodeView node = view.node(slot);
       if (!Fits(node, shape) || !filter(node, shape).verdict.ok()) continue;
-      const auto offer = [&](const DeviceChoice& choice) {
+      // Inlined at each use: it is the innermost loop of a scan.
+      const auto offer = [&](const DeviceChoice& choice) __attribute__((always_inline)) {
         if constexpr (NodeScore<P>) {
           consider(node, choice, score(node, shape, choice));
         } else {
@@ -66,7 +67,14 @@ class PlainScan {
         offer(ChooseDevices(node, shape, order));
         continue;
       }
-      ForEachChoice(node, shape, offer);
+      if (node.plain() && shape.plain()) {
+        const auto devices = node.devices();
+        for (std::size_t i = 0; i < devices.size(); ++i) {
+          if (PlainDeviceFits(devices[i], shape)) offer(DeviceMask::Of(static_cast<int>(i)));
+        }
+      } else {
+        ForEachChoice(node, shape, offer);
+      }
     }
     if constexpr (!NodeScore<P>) {
       scores_.resize(candidates_.size());
@@ -75,6 +83,7 @@ class PlainScan {
                Batch{.view = view, .shape = shape, .sequence = sequence, .candidates = candidates_},
                std::span<Score>(scores_));
       for (std::size_t i = 0; i < candidates_.size(); ++i) {
+        if (best.found && scores_[i] < best.score) continue;
         const Candidate& candidate = candidates_[i];
         consider(view.node(candidate.slot), candidate.choice(), scores_[i]);
       }

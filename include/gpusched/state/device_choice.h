@@ -42,11 +42,12 @@ enum class DeviceOrder : std::uint8_t {
 // devices by index, each as a share and as the MIG instances that it could give.
 template <class Visitor>
 void ForEachChoice(const NodeView& node, const Shape& shape, Visitor&& visit) {
-  const OfferMask wants = shape.wants();
   const auto devices = node.devices();
+  const OfferMask wants = shape.wants();
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    if (DeviceFits(devices[i], shape, wants))
+    if (DeviceFits(devices[i], shape, wants)) {
       visit(DeviceChoice(DeviceMask::Of(static_cast<int>(i))));
+    }
     if ((devices[i].offers & wants & kOfferMig) == 0) continue;
     if (((shape.models >> devices[i].model) & 1) == 0) continue;
     const int profile =
@@ -61,11 +62,32 @@ void ForEachChoice(const NodeView& node, const Shape& shape, Visitor&& visit) {
   }
 }
 
+// As ChooseDevices, on a node or for a shape that is not plain.
+GPUSCHED_EXPORT DeviceChoice ChooseShared(const NodeView& node, const Shape& shape,
+                                          DeviceOrder order);
+
 // Where a task goes on a node that it fits, if the score does not look at devices. On a plain node:
 // whole devices by lowest index, a share by the order. Else what spoils least of the MIG instances
 // that the node could still have (SliceValue), then by the order. O(devices × starts).
-GPUSCHED_EXPORT DeviceChoice ChooseDevices(const NodeView& node, const Shape& shape,
-                                           DeviceOrder order);
+inline DeviceChoice ChooseDevices(const NodeView& node, const Shape& shape, DeviceOrder order) {
+  DeviceMask chosen;
+  if (!shape.asks_gpu()) return chosen;
+  if (!node.plain() || !shape.plain()) return ChooseShared(node, shape, order);
+  const auto devices = node.devices();
+  int best = -1;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (!PlainDeviceFits(devices[i], shape)) continue;
+    if (!shape.shares()) {
+      chosen.Insert(static_cast<int>(i));
+      if (chosen.size() == shape.gpu_count) return chosen;
+    } else if (best < 0 ||
+               (order == DeviceOrder::kFullestFirst &&
+                devices[i].gpu_milli < devices[static_cast<std::size_t>(best)].gpu_milli)) {
+      best = static_cast<int>(i);
+    }
+  }
+  return best < 0 ? chosen : DeviceMask::Of(best);
+}
 
 // The instances of a task that asks several, by device and start: each in turn where it spoils
 // least, then on the lowest device and start. The task fits the node.
@@ -93,8 +115,13 @@ GPUSCHED_EXPORT DeviceFree FreeAfter(const NodeView& node, std::size_t device, c
                                      const DeviceChoice& choice);
 
 // How much less GPU-milli the node would have free after the choice.
-GPUSCHED_EXPORT std::int64_t MilliTaken(const NodeView& node, const Shape& shape,
-                                        const DeviceChoice& choice);
+GPUSCHED_EXPORT std::int64_t MilliTakenShared(const NodeView& node, const Shape& shape,
+                                              const DeviceChoice& choice);
+inline std::int64_t MilliTaken(const NodeView& node, const Shape& shape,
+                               const DeviceChoice& choice) {
+  if (node.plain() && shape.plain()) return shape.gpu_milli_total();
+  return MilliTakenShared(node, shape, choice);
+}
 
 }  // namespace gpusched
 

@@ -51,6 +51,7 @@ struct FixedPartitions {
   std::array<Entry, kMaxMigSlices> entries{};
   std::uint8_t count = 0;
   SliceMask slices = 0;  // of all of them
+  bool media = false;    // one of them has the media extensions
 
   std::span<const Entry> list() const { return {entries.data(), count}; }
   friend bool operator==(const FixedPartitions&, const FixedPartitions&) = default;

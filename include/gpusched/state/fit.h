@@ -16,6 +16,13 @@
 
 namespace gpusched {
 
+// The same as the next on a plain node (NodeView::plain) for a plain shape (Shape::plain), where
+// the amounts say it all.
+inline bool PlainDeviceFits(const DeviceFree& device, const Shape& shape) {
+  return device.gpu_milli >= shape.gpu_milli && device.mem_mib >= shape.gpu_mem_mib &&
+         ((shape.models >> device.model) & 1) != 0;
+}
+
 // Whether one device has the asked share, memory and model, and can be had in one of the ways that
 // are wanted (Shape::wants); MIG instances aside.
 inline bool DeviceFits(const DeviceFree& device, const Shape& shape, OfferMask wants) {
@@ -49,6 +56,9 @@ inline DeviceMask FittingDevices(const NodeView& node, const Shape& shape) {
   return fitting;
 }
 
+// What Fits says of the devices, on a node or for a shape that is not plain.
+GPUSCHED_EXPORT bool FitsShared(const NodeView& node, const Shape& shape);
+
 // Whether the task may come to the node, on some devices: it is not cordoned, and has room. A sum
 // of free parts of several devices is no device with room.
 inline bool Fits(const NodeView& node, const Shape& shape) {
@@ -56,15 +66,10 @@ inline bool Fits(const NodeView& node, const Shape& shape) {
   if (node.cpu_free() < shape.cpu_milli || node.mem_free() < shape.mem_mib) return false;
   if (!shape.asks_gpu()) return true;
   if ((node.models() & shape.models) == 0) return false;
-  const OfferMask wants = shape.wants();
+  if (!node.plain() || !shape.plain()) return FitsShared(node, shape);
   std::int32_t found = 0;
   for (const DeviceFree& device : node.devices()) {
-    if (DeviceFits(device, shape, wants) && ++found == shape.gpu_count) return true;
-  }
-  if ((wants & kOfferMig) == 0) return false;
-  for (std::size_t i = 0; i < node.devices().size(); ++i) {
-    found += InstancesOn(node, i, shape);
-    if (found >= shape.gpu_count) return true;
+    if (PlainDeviceFits(device, shape) && ++found == shape.gpu_count) return true;
   }
   return false;
 }

@@ -44,7 +44,10 @@ inline SliceMask StartsOnDemand(const SlicedDevice& device, std::size_t index) {
   if (always_mig && !device.ledger.partition_on_demand) return 0;
   const MigProfile& profile = device.geometry.profile(index);
   if (profile.compute_slices > device.free.free_compute) return 0;
-  if (profile.media_extensions && (device.free.offers & kOfferMedia) == 0) return 0;
+  if (profile.media_extensions &&
+      (device.ledger.fixed.media || (device.free.offers & kOfferMedia) == 0)) {
+    return 0;  // a fixed partition has them, used or not, or somebody does
+  }
   return device.geometry.FreeStarts(
       index, static_cast<SliceMask>(device.free.occupied | device.ledger.fixed.slices));
 }

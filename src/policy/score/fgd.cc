@@ -56,7 +56,7 @@ Fgd::Fgd(FragmentTable table) : table_(std::move(table)) {
 Score Fgd::operator()(const NodeView& node, const Shape& shape, const DeviceChoice& choice) const {
   // F = idle − usable, and placing takes exactly what is asked from idle.
   const std::int64_t gradient = MilliTaken(node, shape, choice) * table_.total_weight() +
-                                table_.UsableAfter(node, shape, choice) - table_.Usable(node);
+                                table_.UsableChange(node, shape, choice);
   return static_cast<Score>(
       std::upper_bound(thresholds_.begin(), thresholds_.end(), gradient * kNanoGpuPerMilli) -
       thresholds_.begin());

@@ -163,6 +163,21 @@ std::int64_t FragmentTable::Usable(const NodeView& node) const {
                     [&](std::size_t i) { return std::int64_t{node.devices()[i].gpu_milli}; });
 }
 
+std::int64_t FragmentTable::UsableChange(const NodeView& node, const Shape& shape,
+                                         const DeviceChoice& choice) const {
+  if (ByDefinition(node) || !shape.plain()) {
+    return UsableAfter(node, shape, choice) - Usable(node);
+  }
+  const auto devices = node.devices();
+  const auto left = [&](std::size_t i) { return std::int64_t{devices[i].gpu_milli}; };
+  return UsableWith(node, node.cpu_free() - ScoredCpu(shape),
+                    [&](std::size_t i) {
+                      const bool taken = choice.devices.contains(static_cast<int>(i));
+                      return taken ? left(i) - shape.gpu_milli : left(i);
+                    }) -
+         UsableWith(node, node.cpu_free(), left);
+}
+
 std::int64_t FragmentTable::UsableAfter(const NodeView& node, const Shape& shape,
                                         const DeviceChoice& choice) const {
   const std::int64_t cpu_free = node.cpu_free() - ScoredCpu(shape);

@@ -49,6 +49,10 @@ class GPUSCHED_EXPORT FragmentTable {
   std::int64_t UsableAfter(const NodeView& node, const Shape& shape,
                            const DeviceChoice& choice) const;
 
+  // UsableAfter − Usable, in one go.
+  std::int64_t UsableChange(const NodeView& node, const Shape& shape,
+                            const DeviceChoice& choice) const;
+
   // Usable idle GPU-milli × total weight on each device of the node; their sum is Usable.
   // O(devices × target shapes).
   std::vector<std::int64_t> UsableByDevice(const NodeView& node) const;
