@@ -40,7 +40,7 @@ const char* KindName(DecisionKind kind) {
   return "reject";
 }
 
-PyDecision Complete(const PyCluster& cluster, const PyShape& shape, Decision decision) {
+PyDecision Complete(const PyCluster& cluster, const PyShape& shape, const Decision& decision) {
   const ClusterState& state = cluster.state();
   PyDecision complete{.decision = decision,
                       .cluster_serial = cluster.serial(),

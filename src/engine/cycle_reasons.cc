@@ -18,7 +18,7 @@ std::int64_t PartsWhenEmpty(const NodeView& node, std::size_t device, const Shap
   const DeviceFree empty =
       FreeWhenEmpty(ledger, node.devices()[device].model, node.geometry(device));
   const OfferMask wants = shape.wants();
-  const OfferMask offered = static_cast<OfferMask>(empty.offers & wants);
+  const auto offered = static_cast<OfferMask>(empty.offers & wants);
   std::int64_t parts = 0;
   if (DeviceFits(empty, shape, wants)) {
     parts = most;

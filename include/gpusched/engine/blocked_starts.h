@@ -35,8 +35,8 @@ struct BlockedStart {
 GPUSCHED_EXPORT std::vector<BlockedStart> BlockedStarts(const ClusterState& state, NodeId node,
                                                         const Shape& shape);
 
-// For people, the first few: "device 0: start 0 is taken by 'a' (1g.5gb at 0) and 'b' (1g.5gb at 1), start 4 is
-// taken by 'c' (1g.5gb at 5)".
+// For people, the first few: "device 0: start 0 is taken by 'a' (1g.5gb at 0) and 'b' (1g.5gb at
+// 1), start 4 is taken by 'c' (1g.5gb at 5)".
 GPUSCHED_EXPORT std::string BlockedStartsText(const std::vector<BlockedStart>& starts);
 
 }  // namespace gpusched
