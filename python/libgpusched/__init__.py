@@ -122,6 +122,10 @@ from libgpusched.errors import (
     Unavailable,
 )
 from libgpusched.experiment import Experiment, fill
+from libgpusched.import_config import nodes_from_config
+from libgpusched.import_kubernetes import nodes_from_kubernetes
+from libgpusched.import_nvidia_smi import node_from_nvidia_smi
+from libgpusched.node_description import NodeDescription, Taint
 from libgpusched.task import Task
 
 __all__ = [
@@ -167,6 +171,7 @@ __all__ = [
     "MigPartition",
     "MigProfile",
     "MigStart",
+    "NodeDescription",
     "NodeInfo",
     "NotFound",
     "Place",
@@ -182,6 +187,7 @@ __all__ = [
     "Scheduler",
     "ScorePolicy",
     "Shape",
+    "Taint",
     "TargetWorkload",
     "Task",
     "TaskGroup",
@@ -200,6 +206,9 @@ __all__ = [
     "mig_geometries",
     "mig_geometry",
     "models",
+    "node_from_nvidia_smi",
+    "nodes_from_config",
+    "nodes_from_kubernetes",
     "policy",
     "policy_names",
     "read_catalog",

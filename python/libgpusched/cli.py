@@ -19,6 +19,8 @@ from libgpusched.journal_command import add_command as add_journal_command
 from libgpusched.journal_command import run_command as run_journal_command
 from libgpusched.models_command import add_command as add_models_command
 from libgpusched.models_command import run_command as run_models_command
+from libgpusched.nodes_command import add_command as add_nodes_command
+from libgpusched.nodes_command import run_command as run_nodes_command
 from libgpusched.output_file import OutputFile
 from libgpusched.scenario_command import add_command as add_test_command
 from libgpusched.scenario_command import run_command as run_test_command
@@ -166,6 +168,7 @@ def _parser() -> _Parser:
         "--node-count", metavar="N", type=_whole_number(1), default=1213, help="default: 1213"
     )
     add_models_command(commands)
+    add_nodes_command(commands)
     add_journal_command(commands)
     add_test_command(commands)
     return parser
@@ -337,6 +340,7 @@ _COMMANDS = {
     "fill": _fill,
     "workload": _workload,
     "models": run_models_command,
+    "nodes": run_nodes_command,
     "journal": run_journal_command,
     "test": run_test_command,
 }

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar
 
 import libgpusched as gs
-from libgpusched.scenario_source import Field
+from libgpusched.node_description import NodeDescription
+from libgpusched.scenario_source import Field, ScenarioError
 
 _Made = TypeVar("_Made")
 Maker: TypeAlias = Callable[[], _Made]
@@ -286,3 +287,29 @@ def _job_arguments(entries: dict[str, Field]) -> dict[str, Any]:
             pair = entry.keys(("group", "size"), ("group", "size"))
             arguments[key] = (pair["group"].text(), pair["size"].whole())
     return arguments
+
+
+def described_nodes(field: Field, opaque_models: list[str]) -> list[NodeDescription]:
+    """The nodes that one entry stands for, made at once."""
+    node_names, arguments_of = node_arguments(field)
+    # A cluster of its own checks them, and reads what a number of equal GPUs stands for.
+    try:
+        arguments = arguments_of()
+        checked = gs.Cluster(opaque_models=opaque_models)
+        described = []
+        for name in node_names:
+            checked.add_node(name, **arguments)
+            node = checked.node(name)
+            described.append(
+                NodeDescription(
+                    name,
+                    node.capacity.cpu_milli,
+                    node.capacity.mem_mib,
+                    tuple(device.spec for device in node.devices),
+                )
+            )
+    except ScenarioError:
+        raise
+    except gs.GpuschedError as error:
+        raise ScenarioError(f"{field.where}: {error}") from None
+    return described

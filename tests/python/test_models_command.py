@@ -303,7 +303,7 @@ def test_help_is_narrow(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_page_shows_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    text = PAGE.read_text(encoding="utf-8").split("## The catalogue")[1]
+    text = PAGE.read_text(encoding="utf-8").split("## The catalogue")[1].split("\n## ")[0]
     blocks = [block.split("```")[0] for block in text.split("```text\n")[1:]]
     assert blocks
     for block in blocks:
@@ -314,7 +314,7 @@ def test_the_page_shows_what_is_printed(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_the_page_shows_a_file_that_can_be_read(tmp_path: Path) -> None:
-    text = PAGE.read_text(encoding="utf-8").split("## The catalogue")[1]
+    text = PAGE.read_text(encoding="utf-8").split("## The catalogue")[1].split("\n## ")[0]
     path = tmp_path / "mine.yaml"
     path.write_text(text.split("```yaml\n")[1].split("```")[0])
     catalog = read_catalog(path)
