@@ -12,8 +12,8 @@
 namespace gpusched {
 
 // What one node lacks for one task, in the unit of the reason: cpu_milli, mem_mib, milli or
-// gpu_mem_mib of the best allowed device, or whole devices. `need` and `have` are 0 where no number
-// applies.
+// gpu_mem_mib of the best allowed device, whole devices, or MIG instances. `need` and `have` are 0
+// where no number applies.
 struct Shortfall {
   Verdict verdict;
   std::int64_t need = 0;
