@@ -27,13 +27,17 @@ _STRINGS_AND_TABS = re.compile(r'"(?:\\.|[^"\\])*"|\t', re.DOTALL)
 
 def catalog_of(text: str, file: str) -> Catalog:
     """The catalogue of a file's text. Raises InvalidSpec with the file, line and path inside."""
-    if text.lstrip().startswith("{"):
-        # JSON may be laid out with tabs, and YAML may not.
-        text = _STRINGS_AND_TABS.sub(lambda part: " " if part[0] == "\t" else part[0], text)
     try:
-        return _catalog(text, file)
+        return _catalog(yaml_of(text), file)
     except ScenarioError as error:
         raise InvalidSpec(str(error)) from None
+
+
+def yaml_of(text: str) -> str:
+    """The text, if it is JSON without the tabs that it may be laid out with, and YAML may not."""
+    if not text.lstrip().startswith(("{", "[")):
+        return text
+    return _STRINGS_AND_TABS.sub(lambda part: " " if part[0] == "\t" else part[0], text)
 
 
 def _catalog(text: str, file: str) -> Catalog:

@@ -19,11 +19,14 @@ def nodes_from_config(path: str | os.PathLike[str]) -> list[NodeDescription]:
     Raises NotFound or Unavailable (file), or InvalidSpec with file, line and key.
     """
     # Imported here, since YAML takes as long to import as all the rest of the package.
+    from libgpusched.catalog_entries import yaml_of
     from libgpusched.scenario_source import read_documents
     from libgpusched.scenario_specs import described_nodes
 
-    described: list[NodeDescription] = []
-    for document in read_documents(read_text(path), os.fspath(path)):
+    described: dict[str, NodeDescription] = {}
+    for document in read_documents(yaml_of(read_text(path)), os.fspath(path)):
+        if document.value is None:
+            continue
         entries = document.keys(("nodes", "opaque_models"), ("nodes",))
         opaque = (
             [item.text() for item in entries["opaque_models"].items()]
@@ -31,5 +34,8 @@ def nodes_from_config(path: str | os.PathLike[str]) -> list[NodeDescription]:
             else []
         )
         for entry in entries["nodes"].items():
-            described += described_nodes(entry, opaque)
-    return described
+            for node in described_nodes(entry, opaque):
+                if node.name in described:
+                    entry.wrong("give each node a name of its own", f"a second '{node.name}'")
+                described[node.name] = node
+    return list(described.values())

@@ -31,6 +31,10 @@ def parse_json(text: str, file: str) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise InvalidSpec(f"{file}:{error.lineno}: the file is not JSON: {error.msg}") from None
+    except ValueError:
+        raise InvalidSpec(f"{file}: the file has a number of thousands of digits") from None
+    except RecursionError:
+        raise InvalidSpec(f"{file}: the file is nested too deeply") from None
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,10 @@ class At:
 
     def wrong(self, remedy: str) -> NoReturn:
         """Refuses the value: what would be right."""
-        shown = repr(self.value)
+        try:
+            shown = repr(self.value)
+        except ValueError:
+            shown = "a number of thousands of digits"
         shown = shown if len(shown) <= 60 else shown[:57] + "..."
         raise InvalidSpec(f"{self.source}: {self.path or 'the document'} is {shown}; {remedy}")
 
@@ -70,6 +77,12 @@ class At:
         """The value, which is text."""
         if not isinstance(self.value, str):
             self.wrong("use text")
+        return self.value
+
+    def flag(self) -> bool:
+        """The value, which is true or false."""
+        if not isinstance(self.value, bool):
+            self.wrong("use true or false")
         return self.value
 
     def items(self) -> Iterator[At]:

@@ -76,7 +76,10 @@ def run_command(arguments: argparse.Namespace) -> int:
             "\n".join(_devices(node)),
             "cordoned" if node.cordoned else "",
         )
-    Console().print(table, markup=False)
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=120)  # a file has no width to wrap at
+    console.print(table, markup=False)
     return 0
 
 

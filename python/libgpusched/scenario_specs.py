@@ -75,6 +75,7 @@ ONLY_GROUP = "main"
 
 _PARTS = ("cpu", "gpu")  # cores and devices, which may be parts
 _MOST_COPIES = 100_000
+_MOST_DEVICES = 64  # of one node
 
 
 def names(entries: dict[str, Field]) -> list[str]:
@@ -168,8 +169,11 @@ def _amounts(entries: dict[str, Field], of_device: bool = False) -> dict[str, An
         elif key in ("model", "mig"):
             arguments[key] = entry.text()
         elif key == "sharing":
-            modes = [item.text() for item in entry.one_or_more()]
-            arguments[key] = modes[0] if of_device else modes
+            arguments[key] = (
+                entry.text() if of_device else [item.text() for item in entry.one_or_more()]
+            )
+        elif key == "count":
+            arguments[key] = entry.whole(0, _MOST_DEVICES)
         elif key == "partitions":
             arguments[key] = [_partition(item) for item in entry.items()]
         elif key in ("partition_on_demand", "distinct_devices"):
@@ -218,7 +222,7 @@ def instance_text(instance: gs.MigInstance) -> str:
 
 def _instance(field: Field) -> tuple[int, str, int]:
     device, colon, rest = field.text().partition(":")
-    if not colon or not device.isdecimal():
+    if not colon or not _is_small_number(device):
         field.wrong('write device:profile@start, such as "0:3g.20gb@4"')
     profile, start = _profile_at(field, rest)
     return int(device), profile, start
@@ -230,9 +234,14 @@ def _partition(field: Field) -> tuple[str, int]:
 
 def _profile_at(field: Field, text: str) -> tuple[str, int]:
     profile, at, start = text.rpartition("@")
-    if not at or not profile or not start.isdecimal():
+    if not at or not profile or not _is_small_number(start):
         field.wrong('write profile@start, such as "3g.20gb@4"')
     return profile, int(start)
+
+
+def _is_small_number(text: str) -> bool:
+    """Whether int() reads it: that knows other digits too, and no numbers of thousands of them."""
+    return text.isascii() and text.isdecimal() and len(text) <= 3
 
 
 def _groups(field: Field) -> Maker[list[gs.TaskGroup]]:

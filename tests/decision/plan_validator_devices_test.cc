@@ -934,6 +934,10 @@ TEST_F(DeviceRules, AFixedPartitionKeepsTheMediaEnginesUsedOrNot) {
   EXPECT_TRUE(Accepts(Profile("1g.5gb+me"), One("1g.5gb+me", 0)));
   EXPECT_TRUE(Refuses(Profile("1g.5gb+me"), One("1g.5gb+me", 1),
                       "needs the media engines, which the partition at 0 has"));
+  EXPECT_TRUE(Accepts(Profile("1g.5gb"), One("1g.5gb", 1))) << "it needs none";
+  device.partitions = {{"1g.5gb", 0}};
+  Node({device});
+  EXPECT_TRUE(Accepts(Profile("1g.5gb+me"), One("1g.5gb+me", 1))) << "the partition has none";
 }
 
 TEST_F(DeviceRules, MediaEnginesAreGivenOnce) {

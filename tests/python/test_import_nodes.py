@@ -148,7 +148,7 @@ def test_the_path_says_which_node() -> None:
 
 
 def test_mixed_mig() -> None:
-    labels = gpu_labels(gpu_count="1")
+    labels = gpu_labels(gpu_count="3", gpu_memory="40960")
     made = one(
         node(
             {
@@ -270,7 +270,7 @@ def test_instances_by_memory_and_multiprocessors(tmp_path: Path) -> None:
         "2g.10gb": 1,
     }
     unclear = f"{enabled}<mig_devices>{instance_xml(19968, 60)}</mig_devices>"
-    with pytest.raises(gs.InvalidSpec, match=r"gpu\[0\]/mig_devices/mig_device\[1\].*partitions="):
+    with pytest.raises(gs.InvalidSpec, match=r"gpu\[0\]/mig_devices/mig_device\[0\].*partitions="):
         smi(tmp_path, gpu_xml(unclear))
     told = smi(tmp_path, gpu_xml(unclear), partitions={0: [("3g.20gb", 4)]})
     assert told.devices[0].partitions == (gs.MigPartition("3g.20gb", 4),)
