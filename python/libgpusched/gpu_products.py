@@ -35,13 +35,23 @@ def model_of(product: str, names: Mapping[str, str]) -> str | None:
     """The model, by the caller's own names first; None if nobody knows the product."""
     if product in names:
         return names[product]
-    short = _MAKERS.sub("", re.sub(r"[\s_]+", "-", product.strip()).lower())
-    known = {name.lower(): name for name in models()}
-    return known.get(short) or _OTHERWISE_NAMED.get(short)
+    return _known().get(_short(product)) or _OTHERWISE_NAMED.get(_short(product))
 
 
 def remedy_for(product: str) -> str:
     """What to do about a product that nobody knows."""
-    near = difflib.get_close_matches(product, models(), n=1, cutoff=0.4)
-    hint = f"the nearest model is '{near[0]}'; " if near else ""
-    return f"{hint}say which it is with model_names={{'{product}': 'a model of the catalogue'}}"
+    near = difflib.get_close_matches(_short(product), _known(), n=1, cutoff=0.4)
+    hint = f"the nearest model is '{_known()[near[0]]}'; " if near else ""
+    return (
+        f"{hint}say which it is with model_names={{'{product}': 'a model of the catalogue, or an "
+        "opaque one'}"
+    )
+
+
+def _short(product: str) -> str:
+    """Without the maker, with dashes, in lower case."""
+    return _MAKERS.sub("", re.sub(r"[\s_]+", "-", product.strip()).lower())
+
+
+def _known() -> dict[str, str]:
+    return {name.lower(): name for name in models()}

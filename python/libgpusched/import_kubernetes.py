@@ -36,6 +36,7 @@ _MOST = 2**63 - 1
 _GPU = "nvidia.com/gpu"
 _SHARED_GPU = "nvidia.com/gpu.shared"
 _MIG = "nvidia.com/mig-"
+_AMD_GPU = "amd.com/gpu"
 _SINGLE = re.compile(r"(.+)-MIG-(.+)")
 _STRATEGIES = {"mps": "mps", "time-slicing": "time_slicing"}
 
@@ -62,9 +63,11 @@ def nodes_from_kubernetes(
     """
     if isinstance(source, Mapping):
         document = At(source, "kubernetes")
-    else:
+    elif isinstance(source, str | os.PathLike):
         file = os.fspath(source)
         document = At(parse_json(read_text(source), file), file)
+    else:
+        At(source, "kubernetes").wrong("use a path, or a parsed Node, NodeList or List")
     return _nodes(document, model_names or {}, cordon_tainted)
 
 
@@ -129,7 +132,7 @@ def _node(node: At, model_names: Mapping[str, str], cordon_tainted: bool) -> Nod
         mem_mib=int(quantity(allocatable.need("memory")) / 2**20),
         devices=(
             *_Nvidia(allocatable, capacity, labels, model_names).devices(),
-            *_amd_devices(allocatable, labels, model_names),
+            *_amd_devices(allocatable, capacity, labels, model_names),
         ),
         labels={key: entry.text() for key, entry in labels.items()},
         taints=taints,
@@ -150,16 +153,33 @@ def _taint(at: At) -> Taint:
     )
 
 
+def _in_all(counted: At | None, capacity: At | None, key: str) -> int:
+    """In service or not. What is broken is part of the capacity, but can't be allocated."""
+    number = _count(counted)
+    if counted is None or capacity is None:
+        return number
+    there = capacity.get(key)
+    if _count(there) < number:
+        name = key if there is None else f"{there.path}, which is {there.value!r}"
+        counted.wrong(f"it is more than {name} of the capacity")
+    return _count(there)
+
+
 def _amd_devices(
-    allocatable: At, labels: Mapping[str, At], model_names: Mapping[str, str]
+    allocatable: At,
+    capacity: At | None,
+    labels: Mapping[str, At],
+    model_names: Mapping[str, str],
 ) -> list[Device]:
-    counted = allocatable.get("amd.com/gpu")
-    if counted is None or _count(counted) == 0:
+    counted = allocatable.get(_AMD_GPU)
+    number, there = _count(counted), _in_all(counted, capacity, _AMD_GPU)
+    if counted is None or there == 0:
         return []
     product = labels.get("amd.com/gpu.product-name")
     if product is None:
         counted.wrong("label 'amd.com/gpu.product-name' must say of which model they are")
-    return [Device(_model(product, product.text(), model_names))] * _count(counted)
+    model = _model(product, product.text(), model_names)
+    return [Device(model)] * number + [Device(model, gpu_milli=0)] * (there - number)
 
 
 class _Nvidia:
@@ -182,14 +202,9 @@ class _Nvidia:
         # What is counted: devices, or replicas of them, or (single strategy) MIG instances.
         self._counted = whole if _count(whole) > 0 or shared is None else shared
         self._number = _count(self._counted)
-        # In service or not. What is broken is part of the capacity, but can't be allocated.
-        self._all = self._number
-        if self._counted is not None and capacity is not None:
-            there = capacity.get(_GPU if self._counted is whole else _SHARED_GPU)
-            self._all = _count(there)
-            if self._all < self._number:
-                name = _GPU if there is None else f"{there.path}, which is {there.value!r}"
-                self._counted.wrong(f"it is more than {name} of the capacity")
+        self._all = _in_all(
+            self._counted, capacity, _GPU if self._counted is whole else _SHARED_GPU
+        )
         self._mig = {
             key.removeprefix(_MIG): entry
             for key, entry in entries.items()

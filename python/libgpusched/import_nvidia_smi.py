@@ -100,6 +100,12 @@ class _Gpu:
             self._wrong("product_name", product, remedy_for(product))
         total = self._mib("fb_memory_usage/total")
         reserved = (self._mib("fb_memory_usage/reserved") or 0) if total is not None else 0
+        if total is not None and reserved > total:
+            self._wrong(
+                "fb_memory_usage/reserved",
+                f"{reserved} MiB",
+                f"fb_memory_usage/total is {total} MiB; use as much or less",
+            )
         mode = self._word("compute_mode", _MODES, "Default")
         milli = 0 if mode == "Prohibited" else 1000
         if self._word("mig_mode/current_mig", ("Enabled", "Disabled", "N/A"), "N/A") == "Enabled":

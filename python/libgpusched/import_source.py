@@ -96,4 +96,6 @@ class At:
         """The entries of a mapping."""
         if not isinstance(self.value, Mapping):
             self.wrong("use an object")
+        if not all(isinstance(key, str) for key in self.value):
+            self.wrong("use text as keys")
         return {key: entry for key in self.value if (entry := self.get(key)) is not None}

@@ -99,9 +99,32 @@ def test_devices_of_two_makers() -> None:
     assert [device.model for device in devices(described)] == ["T4", "MI300X"]
 
 
+def test_broken_devices_of_amd() -> None:
+    described = node({"amd.com/gpu": 0}, capacity={"amd.com/gpu": 2})
+    described["metadata"]["labels"]["amd.com/gpu.product-name"] = "AMD_Instinct_MI300X_OAM"
+    assert [device.gpu_milli for device in devices(described)] == [0, 0]
+    described["status"]["allocatable"]["amd.com/gpu"] = 1
+    assert [device.gpu_milli for device in devices(described)] == [1000, 0]
+    described["status"]["allocatable"]["amd.com/gpu"] = 3
+    with pytest.raises(gs.InvalidSpec, match=r"is 3; it is more than status.capacity.*is 2"):
+        gs.nodes_from_kubernetes(described)
+
+
+def test_the_nearest_model_is_found_without_the_maker() -> None:
+    with pytest.raises(gs.InvalidSpec, match="the nearest model is 'B200-SXM-180GB'; .*opaque one"):
+        gs.nodes_from_kubernetes(node({GPU: 1}, "NVIDIA-B300-SXM6-AC"))
+
+
+@pytest.mark.parametrize("source", [[node({})], b"nodes.json", None])
+def test_what_is_no_source(source: Any) -> None:
+    with pytest.raises(gs.InvalidSpec, match="kubernetes: the document is .*; use a path, or"):
+        gs.nodes_from_kubernetes(source)
+
+
 @pytest.mark.parametrize(
     ("described", "message"),
     [
+        (node({1: 2}), "status.allocatable is .*; use text as keys"),  # type: ignore[dict-item]
         (node({GPU: "7"}, gpu_count="8"), r"'nvidia.com/gpu.count' is 8, but these are 7 devices"),
         (node({GPU: 2}, capacity={GPU: 1}), r"is 2; it is more than status.capacity.*is 1"),
         (node({GPU: 2}, capacity={}), "more than nvidia.com/gpu of the capacity"),

@@ -95,6 +95,7 @@ class PlainScan {
   // Whether one choice on a node comes before another that scores the same and was offered first.
   static bool Before(const NodeView& node, const Shape& shape, DeviceOrder order,
                      const DeviceChoice& choice, const DeviceChoice& other) {
+    if (node.devices().empty()) return false;  // the policy has taken the node away meanwhile
     if (order == DeviceOrder::kFullestFirst) {
       const auto left = [&](const DeviceChoice& c) {
         return node.devices()[static_cast<std::size_t>(c.devices.First())].gpu_milli;

@@ -54,9 +54,13 @@ class BasicScheduler {
       return decision;
     }
     decision.kind = DecisionKind::kPlace;
-    decision.placement =
-        PlacementOf(view.node(best->candidate.slot), request, best->candidate.choice());
-    decision.grant = GrantOf(state_, request, decision.placement);
+    const std::uint32_t slot = best->candidate.slot;
+    decision.placement = {.node = view.nodes().id(slot), .devices = best->candidate.devices};
+    // A policy that ends the transaction in which it is asked takes the node away with it.
+    if (view.nodes().live(slot)) {
+      decision.placement = PlacementOf(view.node(slot), request, best->candidate.choice());
+      decision.grant = GrantOf(state_, request, decision.placement);
+    }
     decision.score = best->score;
     return decision;
   }
