@@ -82,7 +82,12 @@ PyShape MakeShape(py::handle cpu, py::handle cpu_milli, py::handle mem_mib, py::
   spec.cpu_milli = CpuMilli(cpu, cpu_milli, "shape");
   spec.mem_mib = WholeNumber(mem_mib, "shape", "mem_mib");
   spec.gpu_mem_mib = WholeNumber(gpu_mem_mib, "shape", "gpu_mem_mib");
-  if (!mig.is_none()) spec.mig_profile = Text(mig, "shape", "mig");
+  if (!mig.is_none()) {
+    spec.mig_profile = Text(mig, "shape", "mig");
+    if (spec.mig_profile.empty()) {
+      Raise(InvalidField("shape", "mig", "''", "name a profile, or leave it out"));
+    }
+  }
   for (const std::string& mode : Texts(sharing, "shape", "sharing")) {
     spec.sharing.push_back(SharingModeOf(py::str(mode), "shape", "sharing"));
   }

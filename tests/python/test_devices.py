@@ -100,6 +100,7 @@ def test_what_a_shape_asks() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ({"mig": ""}, "shape: mig is ''; name a profile"),
         ({"mig": "1g.5gb", "gpu": 0.5}, "gpu_milli is 500; an instance has what its profile says"),
         ({"mig": "1g.5gb", "gpu_mem_mib": 4}, "gpu_mem_mib is 4; an instance has"),
         ({"gpu": 1, "sharing": ["mps"]}, "sharing is 1 modes; whole devices are exclusive"),
