@@ -22,7 +22,10 @@ std::uint32_t NodeTable::Insert(const NodeSpec& spec, std::span<const std::uint3
     for (auto* column : {&capacity_, &used_, &held_, &foreign_, &free_}) column->emplace_back();
     hot_.emplace_back();
     tasks_.emplace_back();
+    rank_.emplace_back();
+    changes_.Fit(slots());
   }
+  rank_[slot] = next_rank_++;
 
   SetCapacity(slot, spec, models);
   live_[slot] = 1;
@@ -86,6 +89,7 @@ void NodeTable::SetRowKinds(std::uint32_t slot, std::span<const DeviceKind> kind
     ledger.partition_on_demand = kinds[i].partition_on_demand;
     RefreshDevice(slot, i);
   }
+  changes_.Note(slot);
 }
 
 void NodeTable::ReserveDevices(std::uint32_t slot, std::size_t devices) {
@@ -120,16 +124,20 @@ void NodeTable::ListDevices(std::uint32_t slot, DeviceMask touched) {
 }
 
 std::size_t NodeTable::Detach(std::uint32_t slot) {
-  const auto it = std::find(order_.begin(), order_.end(), slot);
+  const auto it = std::lower_bound(
+      order_.begin(), order_.end(), rank_[slot],
+      [&](std::uint32_t other, std::uint64_t rank) { return rank_[other] < rank; });
   const auto position = static_cast<std::size_t>(it - order_.begin());
   order_.erase(it);
   live_[slot] = 0;
+  changes_.Note(slot);
   return position;
 }
 
 void NodeTable::Reattach(std::uint32_t slot, std::size_t position) {
   order_.insert(order_.begin() + static_cast<std::ptrdiff_t>(position), slot);
   live_[slot] = 1;
+  changes_.Note(slot);
 }
 
 void NodeTable::Recycle(std::uint32_t slot) {
@@ -247,6 +255,7 @@ void NodeTable::RefreshNode(std::uint32_t slot) {
     free_[slot][kind] = std::max<std::int64_t>(
         0, capacity_[slot][kind] - used_[slot][kind] - held_[slot][kind] - foreign_[slot][kind]);
   }
+  changes_.Note(slot);
 }
 
 }  // namespace gpusched

@@ -97,7 +97,8 @@ absl::Status CheckInstances(const std::string& where, const Shape& shape,
 
 }  // namespace
 
-Transaction::Transaction(ClusterState& state) : state_(state), open_(!state.transaction_open_) {
+Transaction::Transaction(ClusterState& state)
+    : state_(state), log_(state.undo_log_), open_(!state.transaction_open_) {
   if (open_) state_.transaction_open_ = true;
 }
 
@@ -170,7 +171,7 @@ absl::StatusOr<NodeId> Transaction::AddNode(const NodeSpec& spec) {
   const std::uint32_t slot = state_.nodes_.Insert(spec, *models);
   state_.node_names_.Bind(spec.name, slot);
   AddCapacity(slot, 1);
-  log_.push_back({.op = Op::kAddNode, .slot = slot});
+  log_.entries.push_back({.op = Op::kAddNode, .slot = slot});
   return state_.nodes_.id(slot);
 }
 
@@ -191,7 +192,7 @@ absl::Status Transaction::RemoveNode(NodeId node) {
   AddCapacity(node.slot, -1);
   state_.node_names_.Unbind(node.slot);
   const std::size_t position = state_.nodes_.Detach(node.slot);
-  log_.push_back({.op = Op::kRemoveNode, .slot = node.slot, .extra = position});
+  log_.entries.push_back({.op = Op::kRemoveNode, .slot = node.slot, .extra = position});
   return absl::OkStatus();
 }
 
@@ -219,8 +220,8 @@ absl::Status Transaction::UpdateNode(NodeId node, const NodeSpec& spec) {
     foreign.device_milli.resize(spec.devices.size());
     GPUSCHED_RETURN_IF_ERROR(SetForeign(node, foreign));
   }
-  log_.push_back({.op = Op::kUpdateNode, .slot = node.slot, .extra = saved_nodes_.size()});
-  saved_nodes_.push_back({.spec = std::move(before), .rows = state_.nodes_.RowKinds(node.slot)});
+  log_.entries.push_back({.op = Op::kUpdateNode, .slot = node.slot, .extra = log_.nodes.size()});
+  log_.nodes.push_back({.spec = std::move(before), .rows = state_.nodes_.RowKinds(node.slot)});
   AddCapacity(node.slot, -1);
   state_.nodes_.Update(node.slot, spec, *models);
   AddCapacity(node.slot, 1);
@@ -261,7 +262,7 @@ absl::Status Transaction::CheckKept(NodeId node, std::size_t device, const NodeS
 absl::Status Transaction::SetCordoned(NodeId node, bool cordoned) {
   GPUSCHED_RETURN_IF_ERROR(CheckNode(node));
   const bool before = state_.nodes_.cordoned(node.slot);
-  log_.push_back({.op = Op::kSetCordoned, .slot = node.slot, .extra = before ? 1U : 0U});
+  log_.entries.push_back({.op = Op::kSetCordoned, .slot = node.slot, .extra = before ? 1U : 0U});
   state_.nodes_.SetCordoned(node.slot, cordoned);
   return absl::OkStatus();
 }
@@ -284,8 +285,8 @@ absl::Status Transaction::SetForeign(NodeId node, const ForeignUsage& usage) {
   for (const std::int64_t milli : usage.device_milli) {
     GPUSCHED_RETURN_IF_ERROR(check("device_milli", milli));
   }
-  log_.push_back({.op = Op::kSetForeign, .slot = node.slot, .extra = saved_foreign_.size()});
-  saved_foreign_.push_back(state_.ForeignOf(node));
+  log_.entries.push_back({.op = Op::kSetForeign, .slot = node.slot, .extra = log_.foreign.size()});
+  log_.foreign.push_back(state_.ForeignOf(node));
   state_.nodes_.SetForeign(node.slot, usage);
   return absl::OkStatus();
 }
@@ -320,7 +321,7 @@ absl::StatusOr<TaskId> Transaction::Take(std::string_view task, ShapeId shape,
       state_.tasks_.Insert({.shape = shape, .placement = placement, .owner = owner});
   state_.task_names_.Bind(task, slot);
   state_.nodes_.Take(placement.node.slot, request, placement.devices, placement.instances);
-  log_.push_back({.op = Op::kPlace, .slot = slot});
+  log_.entries.push_back({.op = Op::kPlace, .slot = slot});
   return state_.tasks_.id(slot);
 }
 
@@ -335,7 +336,7 @@ absl::Status Transaction::Release(TaskId task) {
                      row.placement.instances);
   state_.task_names_.Unbind(task.slot);
   state_.tasks_.Detach(task.slot);
-  log_.push_back({.op = Op::kRelease, .slot = task.slot});
+  log_.entries.push_back({.op = Op::kRelease, .slot = task.slot});
   return absl::OkStatus();
 }
 
@@ -360,7 +361,7 @@ absl::Status Transaction::AddHold(Hold hold, bool must_fit) {
   state_.nodes_.AddHeld(node, shape, hold.placement.devices, 1, hold.placement.instances);
   const std::size_t position = state_.holds_.list().size();
   state_.holds_.Insert(position, std::move(hold));
-  log_.push_back({.op = Op::kAddHold, .slot = node, .extra = position});
+  log_.entries.push_back({.op = Op::kAddHold, .slot = node, .extra = position});
   return absl::OkStatus();
 }
 
@@ -374,8 +375,8 @@ absl::Status Transaction::DropHold(std::size_t position) {
   const std::uint32_t node = hold.placement.node.slot;
   state_.nodes_.AddHeld(node, state_.shapes_[hold.shape], hold.placement.devices, -1,
                         hold.placement.instances);
-  saved_holds_.push_back(std::move(hold));
-  log_.push_back({.op = Op::kDropHold, .slot = node, .extra = position});
+  log_.holds.push_back(std::move(hold));
+  log_.entries.push_back({.op = Op::kDropHold, .slot = node, .extra = position});
   return absl::OkStatus();
 }
 
@@ -386,16 +387,17 @@ absl::Status Transaction::SetNow(Time now) {
         "", "now", absl::StrCat(now),
         absl::StrCat("time does not go backwards; use ", state_.now_, " to ", kMaxTime));
   }
-  log_.push_back({.op = Op::kSetNow, .slot = 0});
-  saved_times_.push_back(state_.now_);
+  log_.entries.push_back({.op = Op::kSetNow, .slot = 0});
+  log_.times.push_back(state_.now_);
   state_.now_ = now;
   return absl::OkStatus();
 }
 
 void Transaction::RollbackTo(Mark mark) {
-  while (log_.size() > mark) {
-    Undo(log_.back());
-    log_.pop_back();
+  if (!open_) return;
+  while (log_.entries.size() > mark) {
+    Undo(log_.entries.back());
+    log_.entries.pop_back();
   }
 }
 
@@ -414,20 +416,20 @@ void Transaction::Undo(const Entry& entry) {
       AddCapacity(slot, 1);
       break;
     case Op::kSetForeign:
-      state_.nodes_.SetForeign(slot, saved_foreign_.back());
-      saved_foreign_.pop_back();
+      state_.nodes_.SetForeign(slot, log_.foreign.back());
+      log_.foreign.pop_back();
       break;
     case Op::kUpdateNode: {
-      const NodeSpec& before = saved_nodes_.back().spec;
+      const NodeSpec& before = log_.nodes.back().spec;
       std::vector<std::uint32_t> models;
       for (const DeviceSpec& device : before.devices) {
         models.push_back(*state_.models_.Find(device.model));
       }
       AddCapacity(slot, -1);
       state_.nodes_.Update(slot, before, models);
-      state_.nodes_.SetRowKinds(slot, saved_nodes_.back().rows);
+      state_.nodes_.SetRowKinds(slot, log_.nodes.back().rows);
       AddCapacity(slot, 1);
-      saved_nodes_.pop_back();
+      log_.nodes.pop_back();
       break;
     }
     case Op::kSetCordoned:
@@ -457,16 +459,16 @@ void Transaction::Undo(const Entry& entry) {
       break;
     }
     case Op::kDropHold: {
-      Hold& hold = saved_holds_.back();
+      Hold& hold = log_.holds.back();
       state_.nodes_.AddHeld(hold.placement.node.slot, state_.shapes_[hold.shape],
                             hold.placement.devices, 1, hold.placement.instances);
       state_.holds_.Insert(entry.extra, std::move(hold));
-      saved_holds_.pop_back();
+      log_.holds.pop_back();
       break;
     }
     case Op::kSetNow:
-      state_.now_ = saved_times_.back();
-      saved_times_.pop_back();
+      state_.now_ = log_.times.back();
+      log_.times.pop_back();
       break;
     case Op::kAddJob:
     case Op::kRemoveJob:
@@ -482,12 +484,11 @@ void Transaction::Undo(const Entry& entry) {
 void Transaction::Commit() {
   if (!open_) return;
   // What was removed kept its slot until now, so that it could be put back.
-  for (const Entry& entry : log_) {
+  for (const Entry& entry : log_.entries) {
     if (entry.op == Op::kRemoveNode) state_.nodes_.Recycle(entry.slot);
     if (entry.op == Op::kRelease) state_.tasks_.Recycle(entry.slot);
     if (entry.op == Op::kRemoveJob) state_.jobs_.Recycle(entry.slot);
   }
-  log_.clear();
   Close();
 }
 
@@ -499,6 +500,7 @@ void Transaction::AddCapacity(std::uint32_t slot, std::int64_t sign) {
 }
 
 void Transaction::Close() {
+  log_.Clear();
   open_ = false;
   state_.transaction_open_ = false;
 }

@@ -98,7 +98,7 @@ absl::StatusOr<JobId> Transaction::RestoreJob(const JobSpec& spec, Time submit_t
   state_.jobs_.set_next_sequence(row.sequence + 1);
   const std::uint32_t slot = state_.jobs_.Insert(std::move(row));
   state_.job_names_.Bind(spec.name, slot);
-  log_.push_back({.op = Op::kAddJob, .slot = slot});
+  log_.entries.push_back({.op = Op::kAddJob, .slot = slot});
   return state_.jobs_.id(slot);
 }
 
@@ -106,7 +106,7 @@ absl::Status Transaction::RemoveJob(JobId job) {
   GPUSCHED_RETURN_IF_ERROR(CheckJob(job));
   state_.job_names_.Unbind(job.slot);
   state_.jobs_.Detach(job.slot);
-  log_.push_back({.op = Op::kRemoveJob, .slot = job.slot});
+  log_.entries.push_back({.op = Op::kRemoveJob, .slot = job.slot});
   return absl::OkStatus();
 }
 
@@ -114,9 +114,9 @@ absl::Status Transaction::SetHeader(JobId job, const JobHeader& header) {
   GPUSCHED_RETURN_IF_ERROR(CheckJob(job));
   JobRow& row = state_.jobs_.Writable(job.slot);
   if (row.header == header) return absl::OkStatus();
-  saved_headers_.push_back(row.header);
+  log_.headers.push_back(row.header);
   row.header = header;
-  log_.push_back({.op = Op::kSetHeader, .slot = job.slot});
+  log_.entries.push_back({.op = Op::kSetHeader, .slot = job.slot});
   return absl::OkStatus();
 }
 
@@ -124,15 +124,15 @@ absl::Status Transaction::SetTask(JobId job, std::uint32_t group, std::uint32_t 
                                   const TaskState& task) {
   GPUSCHED_RETURN_IF_ERROR(CheckJob(job));
   JobRow& row = state_.jobs_.Writable(job.slot);
-  saved_tasks_.push_back({.group = group, .index = index, .task = row.groups[group].tasks[index]});
+  log_.tasks.push_back({.group = group, .index = index, .task = row.groups[group].tasks[index]});
   row.SetTask(group, index, task);
-  log_.push_back({.op = Op::kSetTask, .slot = job.slot});
+  log_.entries.push_back({.op = Op::kSetTask, .slot = job.slot});
   return absl::OkStatus();
 }
 
 void Transaction::SaveJob(std::uint32_t slot) {
-  saved_jobs_.push_back(state_.jobs_[slot]);
-  log_.push_back({.op = Op::kSetJob, .slot = slot});
+  log_.jobs.push_back(state_.jobs_[slot]);
+  log_.entries.push_back({.op = Op::kSetJob, .slot = slot});
 }
 
 absl::Status Transaction::SetAlternative(JobId job, std::uint32_t alternative) {
@@ -163,8 +163,8 @@ absl::Status Transaction::SetSpec(JobId job, const JobSpec& spec) {
 absl::Status Transaction::SetParked(JobId job, std::vector<ParkedTask> parked) {
   GPUSCHED_RETURN_IF_ERROR(CheckJob(job));
   JobRow& row = state_.jobs_.Writable(job.slot);
-  saved_parked_.push_back(std::exchange(row.parked, std::move(parked)));
-  log_.push_back({.op = Op::kSetParked, .slot = job.slot});
+  log_.parked.push_back(std::exchange(row.parked, std::move(parked)));
+  log_.entries.push_back({.op = Op::kSetParked, .slot = job.slot});
   return absl::OkStatus();
 }
 
@@ -183,22 +183,22 @@ void Transaction::UndoJob(const Entry& entry) {
       state_.job_names_.Rebind(slot);
       break;
     case Op::kSetHeader:
-      row.header = saved_headers_.back();
-      saved_headers_.pop_back();
+      row.header = log_.headers.back();
+      log_.headers.pop_back();
       break;
     case Op::kSetTask: {
-      const SavedTask& saved = saved_tasks_.back();
+      const UndoLog::SavedTask& saved = log_.tasks.back();
       row.SetTask(saved.group, saved.index, saved.task);
-      saved_tasks_.pop_back();
+      log_.tasks.pop_back();
       break;
     }
     case Op::kSetParked:
-      row.parked = std::move(saved_parked_.back());
-      saved_parked_.pop_back();
+      row.parked = std::move(log_.parked.back());
+      log_.parked.pop_back();
       break;
     default:  // kSetJob
-      row = std::move(saved_jobs_.back());
-      saved_jobs_.pop_back();
+      row = std::move(log_.jobs.back());
+      log_.jobs.pop_back();
       break;
   }
 }

@@ -2,6 +2,8 @@
 #ifndef GPUSCHED_DECISION_DECISION_H_
 #define GPUSCHED_DECISION_DECISION_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "gpusched/base/id.h"
@@ -19,8 +21,14 @@ enum class DecisionKind : std::uint8_t {
 
 // How an answer was computed; all ways give the same answer.
 enum class DecisionPath : std::uint8_t {
-  kScan,  // every node was looked at
+  kScan,   // every node was looked at
+  kIndex,  // the scores of all nodes were there already
 };
+
+inline constexpr std::size_t kDecisionPaths = 2;
+
+// Decisions by path.
+using PathCounts = std::array<std::uint64_t, kDecisionPaths>;
 
 // One decision. It changes nothing by itself; committing it does.
 struct Decision {

@@ -38,10 +38,10 @@ struct EnginePolicies {
 // A factory for any score, and filters as Filters<…>: `PlacerOf(0.8 * fgd + 0.2 * BestFit{},
 // Filters<MyFilter>(MyFilter{}))`.
 template <PlacementScore P, class ExtraFilters = Filters<>>
-PlacerFactory PlacerOf(P score, ExtraFilters filters = ExtraFilters()) {
-  return [score = std::move(score),
-          filters = std::move(filters)](ClusterState&) -> absl::StatusOr<std::unique_ptr<Placer>> {
-    return std::unique_ptr<Placer>(new BasicPlacer<P, ExtraFilters>(score, filters));
+PlacerFactory PlacerOf(P score, ExtraFilters filters = ExtraFilters(), SearchOptions options = {}) {
+  return [score = std::move(score), filters = std::move(filters),
+          options](ClusterState&) -> absl::StatusOr<std::unique_ptr<Placer>> {
+    return std::unique_ptr<Placer>(new BasicPlacer<P, ExtraFilters>(score, filters, options));
   };
 }
 
@@ -80,6 +80,8 @@ class GPUSCHED_EXPORT Engine {
   const EngineSettings& settings() const { return settings_; }
   // Counts the changes; a plan is made for one version.
   std::uint64_t version() const { return version_; }
+  // How many searches for a place took which way, in all cycles of this engine.
+  const PathCounts& path_counts() const { return placer_->path_counts(); }
   // Live jobs in the order in which they are served.
   std::vector<JobStatus> Jobs() const;
   // Errors: kNotFound.

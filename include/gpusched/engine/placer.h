@@ -2,9 +2,15 @@
 #ifndef GPUSCHED_ENGINE_PLACER_H_
 #define GPUSCHED_ENGINE_PLACER_H_
 
+#include <algorithm>
+#include <cassert>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -12,7 +18,9 @@
 #include "gpusched/decision/refusal.h"
 #include "gpusched/engine/explain.h"
 #include "gpusched/engine/scan.h"
+#include "gpusched/engine/search_options.h"
 #include "gpusched/export.h"
+#include "gpusched/index/node_index.h"
 #include "gpusched/policy/erased/any_score.h"
 #include "gpusched/policy/filter/fit_filters.h"
 #include "gpusched/policy/filter/job_filter.h"
@@ -35,22 +43,38 @@ class GPUSCHED_EXPORT Placer {
                           const JobFilter& filter) const = 0;
   // A copy with buffers of its own.
   virtual std::unique_ptr<Placer> Clone() const = 0;
+
+  // Gets ready for these shapes all at once, as far as there is something to keep for them.
+  virtual void Prepare(const ClusterState& state, std::span<const ShapeId> shapes) = 0;
+  // How many searches took which way.
+  virtual const PathCounts& path_counts() const = 0;
+  // Memory of the index; 0 while there is none.
+  virtual std::size_t index_bytes() const = 0;
 };
 
 // A Placer of these types.
 template <PlacementScore P = AnyScore, class ExtraFilters = Filters<>>
 class BasicPlacer final : public Placer {
  public:
-  explicit BasicPlacer(P score, ExtraFilters filters = ExtraFilters())
-      : score_(std::move(score)), filters_(std::move(filters)) {}
+  explicit BasicPlacer(P score, ExtraFilters filters = ExtraFilters(), SearchOptions options = {})
+      : score_(std::move(score)), filters_(std::move(filters)), options_(options) {
+    if (options_.path != SearchPath::kScan && ProblemOf(score_).empty()) {
+      index_ = MakeNodeIndexFor(score_, {.max_lanes = options_.max_lanes});
+    }
+  }
 
   absl::StatusOr<SearchResult> Find(const ClusterState& state, const Shape& shape,
                                     std::uint64_t sequence, const JobFilter& filter) override {
     if (const std::string_view problem = ProblemOf(score_); !problem.empty()) {
       return absl::InvalidArgumentError(std::string(problem));
     }
-    const Filters<JobFilter, ExtraFilters> both(filter, filters_);
-    const SearchResult best = scan_.Find(StateView(state), shape, sequence, both, score_);
+    SearchResult best;
+    if (!UsesIndex(state) || !AskIndex(state, shape, filter, best)) {
+      best = Scan(state, shape, sequence, filter);
+    } else {
+      assert(IsThatOfScan(state, shape, sequence, filter, best));
+    }
+    ++path_counts_[static_cast<std::size_t>(best.path)];
     if (!best.found) return best;
     const ScoreRange range = score_.range();
     if (best.score < range.lo || best.score > range.hi) {
@@ -68,13 +92,69 @@ class BasicPlacer final : public Placer {
   }
 
   std::unique_ptr<Placer> Clone() const override {
-    return std::make_unique<BasicPlacer>(score_, filters_);
+    return std::make_unique<BasicPlacer>(score_, filters_, options_);
   }
 
+  void Prepare(const ClusterState& state, std::span<const ShapeId> shapes) override {
+    if (UsesIndex(state)) index_->Prepare(state, shapes);
+  }
+  const PathCounts& path_counts() const override { return path_counts_; }
+  std::size_t index_bytes() const override { return index_ == nullptr ? 0 : index_->bytes(); }
+
  private:
+  bool UsesIndex(const ClusterState& state) const {
+    if (index_ == nullptr) return false;
+    if (options_.path == SearchPath::kIndex) return true;
+    // A decision changes a node or two. If that costs a look at each lane, scanning few nodes is
+    // cheaper.
+    constexpr std::size_t kFew = 16;
+    const std::size_t few = index_->shares_work() ? kFew : std::max(kFew, 4 * index_->lanes());
+    return state.node_count() >= few;
+  }
+
+  // False: the index does not know.
+  bool AskIndex(const ClusterState& state, const Shape& shape, const JobFilter& filter,
+                SearchResult& best) {
+    NodeIndex::Answer answer;
+    if (std::is_same_v<ExtraFilters, Filters<>> && filter.passes_all()) {
+      answer = index_->Find(state, shape);
+    } else {
+      const Filters<JobFilter, ExtraFilters> both(filter, filters_);
+      answer = index_->FindWhere(
+          state, shape, [&](const NodeView& node) { return both(node, shape).verdict.ok(); });
+    }
+    if (answer.outcome == NodeIndex::Outcome::kUnknown) return false;
+    best = {.found = answer.outcome == NodeIndex::Outcome::kFound,
+            .candidate = {.slot = answer.slot,
+                          .devices = answer.choice.devices,
+                          .instance = answer.choice.instance},
+            .score = answer.score,
+            .path = DecisionPath::kIndex};
+    return true;
+  }
+
+  SearchResult Scan(const ClusterState& state, const Shape& shape, std::uint64_t sequence,
+                    const JobFilter& filter) {
+    const Filters<JobFilter, ExtraFilters> both(filter, filters_);
+    return scan_.Find(StateView(state), shape, sequence, both, score_);
+  }
+
+  // In a debug build, some answers of the index are looked up the long way.
+  bool IsThatOfScan(const ClusterState& state, const Shape& shape, std::uint64_t sequence,
+                    const JobFilter& filter, const SearchResult& best) {
+    constexpr std::uint64_t kOneIn = 64;
+    if (path_counts_[static_cast<std::size_t>(DecisionPath::kIndex)] % kOneIn != 0) return true;
+    const SearchResult scanned = Scan(state, shape, sequence, filter);
+    if (!scanned.found) return !best.found;
+    return best.found && best.score == scanned.score && best.candidate == scanned.candidate;
+  }
+
   P score_;
   ExtraFilters filters_;
+  SearchOptions options_;
+  std::unique_ptr<NodeIndex> index_;
   PlainScan scan_;
+  PathCounts path_counts_{};
 };
 
 }  // namespace gpusched

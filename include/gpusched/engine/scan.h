@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "gpusched/decision/decision.h"
 #include "gpusched/policy/concepts.h"
+#include "gpusched/policy/score/best_on_node.h"
 #include "gpusched/policy/score/score_all.h"
 #include "gpusched/state/device_choice.h"
 #include "gpusched/state/fit.h"
@@ -20,6 +22,7 @@ struct SearchResult {
   bool found = false;
   Candidate candidate;
   Score score = 0;
+  DecisionPath path = DecisionPath::kScan;
 };
 
 // Scans with any score and filter. Keeps buffers between calls, so that a steady state allocates
@@ -32,14 +35,14 @@ class PlainScan {
   SearchResult Find(const StateView& view, const Shape& shape, std::uint64_t sequence,
                     const F& filter, const P& score) {
     const DeviceOrder order = DeviceOrderOf(score);
-    // A device is a choice of its own only for a part of one, and only if the score looks at it.
-    const bool by_device = shape.shares() && Includes(ReadsOf(score), Reads::kDevice);
+    const bool by_device = ChoosesDevice(shape, ReadsOf(score));
     SearchResult best;
     const auto consider = [&](const NodeView& node, const DeviceChoice& choice, Score value) {
       if (best.found) {
         if (value < best.score) return;
-        if (value == best.score && !(by_device && node.slot() == best.candidate.slot &&
-                                     Before(node, shape, order, choice, best.candidate.choice()))) {
+        if (value == best.score &&
+            !(by_device && node.slot() == best.candidate.slot &&
+              ComesBefore(node, shape, order, choice, best.candidate.choice()))) {
           return;
         }
       }
@@ -55,26 +58,16 @@ class PlainScan {
       const NodeView node = view.node(slot);
       if (!Fits(node, shape) || !filter(node, shape).verdict.ok()) continue;
       // Inlined at each use: it is the innermost loop of a scan.
-      const auto offer = [&](const DeviceChoice& choice) __attribute__((always_inline)) {
-        if constexpr (NodeScore<P>) {
-          consider(node, choice, score(node, shape, choice));
-        } else {
-          candidates_.push_back(
-              {.slot = slot, .devices = choice.devices, .instance = choice.instance});
-        }
-      };
-      if (!by_device) {
-        offer(ChooseDevices(node, shape, order));
-        continue;
-      }
-      if (node.plain() && shape.plain()) {
-        const auto devices = node.devices();
-        for (std::size_t i = 0; i < devices.size(); ++i) {
-          if (PlainDeviceFits(devices[i], shape)) offer(DeviceMask::Of(static_cast<int>(i)));
-        }
-      } else {
-        ForEachChoice(node, shape, offer);
-      }
+      ForEachOffer(node, shape, order, by_device,
+                   [&](const DeviceChoice& choice) __attribute__((always_inline)) {
+                     if constexpr (NodeScore<P>) {
+                       consider(node, choice, score(node, shape, choice));
+                     } else {
+                       candidates_.push_back({.slot = slot,
+                                              .devices = choice.devices,
+                                              .instance = choice.instance});
+                     }
+                   });
     }
     if constexpr (!NodeScore<P>) {
       scores_.resize(candidates_.size());
@@ -92,20 +85,6 @@ class PlainScan {
   }
 
  private:
-  // Whether one choice on a node comes before another that scores the same and was offered first.
-  static bool Before(const NodeView& node, const Shape& shape, DeviceOrder order,
-                     const DeviceChoice& choice, const DeviceChoice& other) {
-    if (node.devices().empty()) return false;  // the policy has taken the node away meanwhile
-    if (order == DeviceOrder::kFullestFirst) {
-      const auto left = [&](const DeviceChoice& c) {
-        return node.devices()[static_cast<std::size_t>(c.devices.First())].gpu_milli;
-      };
-      if (left(choice) != left(other)) return left(choice) < left(other);
-    }
-    if (node.plain()) return false;
-    return SliceLoss(node, shape, choice) < SliceLoss(node, shape, other);
-  }
-
   std::vector<Candidate> candidates_;
   std::vector<Score> scores_;
 };

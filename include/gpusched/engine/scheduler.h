@@ -2,7 +2,9 @@
 #ifndef GPUSCHED_ENGINE_SCHEDULER_H_
 #define GPUSCHED_ENGINE_SCHEDULER_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,12 +32,21 @@ GPUSCHED_EXPORT absl::Status CheckAskable(const ClusterState& state, ShapeId sha
 template <PlacementScore P = AnyScore, class ExtraFilters = Filters<>>
 class BasicScheduler {
  public:
-  BasicScheduler(ClusterState& state, P score, ExtraFilters filters = ExtraFilters())
-      : state_(state), placer_(std::move(score), std::move(filters)) {}
+  BasicScheduler(ClusterState& state, P score, ExtraFilters filters = ExtraFilters(),
+                 SearchOptions options = {})
+      : state_(state), placer_(std::move(score), std::move(filters), options) {}
 
   const ClusterState& state() const { return state_; }
   // How many decisions were committed, or refused by Place; a policy that draws at random reads it.
   std::uint64_t sequence() const { return sequence_; }
+
+  // Gets the index ready for these shapes all at once, which costs less than one after the other as
+  // they are asked about.
+  void Prepare(std::span<const ShapeId> shapes) { placer_.Prepare(state_, shapes); }
+  // How many decisions took which way.
+  const PathCounts& path_counts() const { return placer_.path_counts(); }
+  // Memory of the index.
+  std::size_t index_bytes() const { return placer_.index_bytes(); }
 
   // Where would a task of this shape go, now? Changes nothing. Errors: kInvalidArgument (unknown
   // shape, policy parameters), kFailedPrecondition (GPU asked of a cluster without any), kInternal
@@ -46,7 +57,7 @@ class BasicScheduler {
     const Shape& request = view.shape(shape);
     const absl::StatusOr<SearchResult> best = placer_.Find(state_, request, sequence_, JobFilter());
     if (!best.ok()) return best.status();
-    Decision decision{.shape = shape, .placement = {}, .grant = {}, .refusal = {}};
+    Decision decision{.path = best->path, .shape = shape, .placement = {}, .grant = {}, .refusal = {}};
     if (!best->found) {
       decision.refusal = placer_.Explain(view, request, JobFilter());
       decision.kind =

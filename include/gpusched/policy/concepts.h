@@ -60,6 +60,7 @@ struct Candidate {
     choice.instance = instance;
     return choice;
   }
+  friend bool operator==(const Candidate&, const Candidate&) = default;
 };
 
 // All ways to serve one task: nodes in node order, and within a node, if the score reads kDevice,

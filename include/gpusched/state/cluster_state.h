@@ -21,6 +21,7 @@
 #include "gpusched/state/node_view.h"
 #include "gpusched/state/shape_table.h"
 #include "gpusched/state/task_table.h"
+#include "gpusched/state/undo_log.h"
 
 namespace gpusched {
 
@@ -90,6 +91,7 @@ class GPUSCHED_EXPORT ClusterState {
   Time now_ = 0;
   Resources capacity_;
   bool transaction_open_ = false;
+  UndoLog undo_log_;  // of the open transaction
 };
 
 }  // namespace gpusched

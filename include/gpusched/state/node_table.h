@@ -15,6 +15,7 @@
 #include "gpusched/spec/mig_instance.h"
 #include "gpusched/spec/node_spec.h"
 #include "gpusched/spec/task_kind.h"
+#include "gpusched/state/change_log.h"
 #include "gpusched/state/device_ledger.h"
 #include "gpusched/state/mig_table.h"
 #include "gpusched/state/shape.h"
@@ -68,6 +69,10 @@ class GPUSCHED_EXPORT NodeTable {
   // free is then told by gpu_milli and mem_mib.
   bool plain(std::uint32_t slot) const { return hot_[slot].special == 0; }
   const MigTable& mig() const { return mig_; }
+  // Which rows have changed. Everything that a NodeView tells is covered.
+  const ChangeLog& changes() const { return changes_; }
+  // Live nodes by this number are in node order; it is kept for the life of the node.
+  std::uint64_t rank(std::uint32_t slot) const { return rank_[slot]; }
   std::uint32_t tasks(std::uint32_t slot, TaskKind kind) const {
     return tasks_[slot][static_cast<std::size_t>(kind)];
   }
@@ -93,7 +98,10 @@ class GPUSCHED_EXPORT NodeTable {
   std::vector<DeviceKind> RowKinds(std::uint32_t slot) const;
   void SetRowKinds(std::uint32_t slot, std::span<const DeviceKind> kinds);
   MigTable& mutable_mig() { return mig_; }
-  void SetCordoned(std::uint32_t slot, bool cordoned) { hot_[slot].cordoned = cordoned; }
+  void SetCordoned(std::uint32_t slot, bool cordoned) {
+    hot_[slot].cordoned = cordoned;
+    changes_.Note(slot);
+  }
   // Moves what a task of this shape would take in (sign 1) or out of (−1) the held columns.
   void AddHeld(std::uint32_t slot, const Shape& shape, DeviceMask devices, std::int64_t sign,
                std::span<const MigInstance> instances = {});
@@ -137,6 +145,9 @@ class GPUSCHED_EXPORT NodeTable {
   std::vector<DeviceFree> device_free_;
   std::vector<std::uint8_t> device_special_;
   MigTable mig_;
+  ChangeLog changes_;
+  std::vector<std::uint64_t> rank_;
+  std::uint64_t next_rank_ = 0;
   // Free slots with their device count: a slot is reused by a node with as many devices, so that
   // the device columns never move.
   std::vector<std::pair<std::uint16_t, std::uint32_t>> recycled_;

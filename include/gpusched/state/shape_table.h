@@ -3,6 +3,7 @@
 #define GPUSCHED_STATE_SHAPE_TABLE_H_
 
 #include <cstdint>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,14 @@ class ShapeTable {
 
   bool Has(ShapeId id) const { return id.slot < shapes_.size(); }
   const Shape& operator[](ShapeId id) const { return shapes_[id.slot]; }
+  // The handle of a shape that is one of ours, the object itself and not an equal one; no handle for
+  // any other.
+  ShapeId IdOf(const Shape& shape) const {
+    const std::less<const Shape*> before;
+    const Shape* const first = shapes_.data();
+    if (before(&shape, first) || !before(&shape, first + shapes_.size())) return {};
+    return {.slot = static_cast<std::uint32_t>(&shape - first)};
+  }
   std::uint32_t size() const { return static_cast<std::uint32_t>(shapes_.size()); }
 
  private:

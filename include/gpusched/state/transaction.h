@@ -15,6 +15,7 @@
 #include "gpusched/export.h"
 #include "gpusched/spec/node_spec.h"
 #include "gpusched/state/cluster_state.h"
+#include "gpusched/state/undo_log.h"
 
 namespace gpusched {
 
@@ -100,47 +101,15 @@ class GPUSCHED_EXPORT Transaction {
   // Errors: kInvalidArgument if it is before the state's time.
   absl::Status SetNow(Time now);
 
-  Mark mark() const { return log_.size(); }
+  Mark mark() const { return open_ ? log_.entries.size() : 0; }
   // Undoes everything after the mark, newest first.
   void RollbackTo(Mark mark);
   // Keeps everything; the transaction is over.
   void Commit();
 
  private:
-  enum class Op : std::uint8_t {
-    kAddNode,
-    kRemoveNode,
-    kSetForeign,
-    kUpdateNode,
-    kSetCordoned,
-    kPlace,
-    kRelease,
-    kAddHold,
-    kDropHold,
-    kAddJob,
-    kRemoveJob,
-    kSetHeader,
-    kSetTask,
-    kSetJob,
-    kSetParked,
-    kSetNow,
-  };
-  // `slot` is that of the node, task or job; `extra` a position (kRemoveNode: in the node order,
-  // kAddHold and kDropHold: in the list of holds), the former flag (kSetCordoned), or where what
-  // was there before is kept in one of the vectors below.
-  struct Entry {
-    Op op;
-    std::uint32_t slot;
-    std::size_t extra = 0;
-  };
-  struct SavedNode {
-    NodeSpec spec;
-    std::vector<DeviceKind> rows;  // lost devices have one too
-  };
-  struct SavedTask {
-    std::uint32_t group, index;
-    TaskState task;
-  };
+  using Op = UndoLog::Op;
+  using Entry = UndoLog::Entry;
 
   absl::Status CheckOpen() const;
   absl::Status CheckNode(NodeId node) const;
@@ -159,15 +128,7 @@ class GPUSCHED_EXPORT Transaction {
   void Close();
 
   ClusterState& state_;
-  std::vector<Entry> log_;
-  std::vector<ForeignUsage> saved_foreign_;
-  std::vector<SavedNode> saved_nodes_;
-  std::vector<Hold> saved_holds_;
-  std::vector<SavedTask> saved_tasks_;
-  std::vector<JobHeader> saved_headers_;
-  std::vector<JobRow> saved_jobs_;
-  std::vector<std::vector<ParkedTask>> saved_parked_;
-  std::vector<Time> saved_times_;
+  UndoLog& log_;  // of the state
   bool open_ = false;
 };
 

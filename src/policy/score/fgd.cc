@@ -1,9 +1,11 @@
 #include "gpusched/policy/score/fgd.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "gpusched/spec/field_error.h"
+#include "policy/score/fgd_rows.h"
 
 namespace gpusched {
 namespace {
@@ -49,17 +51,31 @@ absl::StatusOr<Fgd> Fgd::Build(const TargetWorkload& target, ClusterState& state
 
 Fgd::Fgd(FragmentTable table) : table_(std::move(table)) {
   for (std::size_t i = 0; i < thresholds_.size(); ++i) {
-    thresholds_[i] = kLogitNanoGpu[i] * table_.total_weight();
+    // Gradients are whole, so the threshold may be rounded up to the next one.
+    const Wide nano = Wide{kLogitNanoGpu[i]} * table_.total_weight();
+    const Wide down = nano / kNanoGpuPerMilli;
+    thresholds_[i] = static_cast<std::int64_t>(down + (nano > down * kNanoGpuPerMilli ? 1 : 0));
+  }
+  std::int64_t narrowest = thresholds_[1] - thresholds_[0];
+  for (std::size_t i = 2; i < thresholds_.size(); ++i) {
+    narrowest = std::min(narrowest, thresholds_[i] - thresholds_[i - 1]);
+  }
+  shift_ = static_cast<unsigned>(std::bit_width(static_cast<std::uint64_t>(narrowest))) - 1;
+  const auto steps =
+      static_cast<std::size_t>(thresholds_.back() - thresholds_.front()) >> shift_;
+  for (std::size_t step = 0; step <= steps; ++step) {
+    const std::int64_t begin = thresholds_.front() + static_cast<std::int64_t>(step << shift_);
+    const auto least = std::upper_bound(thresholds_.begin(), thresholds_.end(), begin);
+    least_.push_back(static_cast<std::uint8_t>(least - thresholds_.begin()));
   }
 }
 
 Score Fgd::operator()(const NodeView& node, const Shape& shape, const DeviceChoice& choice) const {
   // F = idle − usable, and placing takes exactly what is asked from idle.
-  const std::int64_t gradient = MilliTaken(node, shape, choice) * table_.total_weight() +
-                                table_.UsableChange(node, shape, choice);
-  return static_cast<Score>(
-      std::upper_bound(thresholds_.begin(), thresholds_.end(), gradient * kNanoGpuPerMilli) -
-      thresholds_.begin());
+  return Rank(MilliTaken(node, shape, choice) * table_.total_weight() +
+              table_.UsableChange(node, shape, choice));
 }
+
+std::unique_ptr<RowScorer> Fgd::Rows() const { return std::make_unique<FgdRows>(*this); }
 
 }  // namespace gpusched

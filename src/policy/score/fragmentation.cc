@@ -12,8 +12,6 @@
 namespace gpusched {
 namespace {
 
-constexpr std::size_t kWholeCounts = static_cast<std::size_t>(kMaxDevicesPerNode) + 1;
-
 template <class T>
 void SortUnique(std::vector<T>& values) {
   std::sort(values.begin(), values.end());
@@ -51,6 +49,7 @@ absl::StatusOr<FragmentTable> FragmentTable::Build(const TargetWorkload& target,
     if (shape.gpu_count == 1) left_bounds.push_back(shape.gpu_milli);
   }
   SortUnique(table.cpu_bounds_);
+  table.SetCpuBuckets();
   SortUnique(left_bounds);
   for (std::size_t left = 0; left < table.left_bucket_.size(); ++left) {
     table.left_bucket_[left] = static_cast<std::uint16_t>(
@@ -88,32 +87,43 @@ absl::StatusOr<FragmentTable> FragmentTable::Build(const TargetWorkload& target,
   return table;
 }
 
-std::size_t FragmentTable::CpuBucket(std::int64_t cpu_free) const {
+std::size_t FragmentTable::SearchCpuBucket(std::int64_t cpu_free) const {
   return static_cast<std::size_t>(
       std::upper_bound(cpu_bounds_.begin(), cpu_bounds_.end(), cpu_free) - cpu_bounds_.begin());
+}
+
+void FragmentTable::SetCpuBuckets() {
+  constexpr std::int64_t kMost = 1 << 16;
+  std::int64_t quantum = 0;
+  for (const std::int64_t bound : cpu_bounds_) quantum = std::gcd(quantum, bound);
+  cpu_bucket_ = {0};
+  if (quantum == 0) return;
+  cpu_quantum_ = static_cast<std::size_t>(quantum);
+  const std::int64_t quanta = cpu_bounds_.back() / quantum;
+  cpu_bucket_.clear();
+  if (quanta >= kMost) return;
+  for (std::int64_t i = 0; i <= quanta; ++i) {
+    cpu_bucket_.push_back(static_cast<std::uint16_t>(SearchCpuBucket(i * quantum)));
+  }
 }
 
 template <class LeftOf>
 std::int64_t FragmentTable::UsableWith(const NodeView& node, std::int64_t cpu_free,
                                        LeftOf left_of) const {
-  if (targets_.empty() || node.devices().empty()) return 0;
   const auto devices = node.devices();
-  const std::size_t model = std::min<std::size_t>(devices[0].model, models_ - 1);
-  const std::size_t row = model * (cpu_bounds_.size() + 1) + CpuBucket(cpu_free);
-  const std::int64_t* one = one_device_.data() + row * left_buckets_;
+  const std::size_t row = RowOf(devices[0].model, cpu_free);
   std::int64_t usable = 0;
   std::size_t whole = 0;
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const std::int64_t left = left_of(i);
-    usable += left * one[left_bucket_[static_cast<std::size_t>(left)]];
+    usable += Part(row, left);
     whole += left == kMilli ? 1U : 0U;
   }
-  return usable +
-         kMilli * static_cast<std::int64_t>(whole) * many_devices_[row * kWholeCounts + whole];
+  return usable + Whole(row, whole);
 }
 
-bool FragmentTable::ByDefinition(const NodeView& node) const {
-  return !plain_ || !node.plain() || !std::has_single_bit(node.models());
+bool FragmentTable::ByAmounts(const NodeView& node) const {
+  return plain_ && node.plain() && std::has_single_bit(node.models()) && !targets_.empty();
 }
 
 template <class FreeOf>
@@ -158,14 +168,14 @@ std::vector<std::int64_t> FragmentTable::UsableByDevice(const NodeView& node) co
 }
 
 std::int64_t FragmentTable::Usable(const NodeView& node) const {
-  if (ByDefinition(node)) return Sum(UsableByDevice(node));
+  if (!ByAmounts(node)) return Sum(UsableByDevice(node));
   return UsableWith(node, node.cpu_free(),
                     [&](std::size_t i) { return std::int64_t{node.devices()[i].gpu_milli}; });
 }
 
 std::int64_t FragmentTable::UsableChange(const NodeView& node, const Shape& shape,
                                          const DeviceChoice& choice) const {
-  if (ByDefinition(node) || !shape.plain()) {
+  if (!ByAmounts(node) || !shape.plain()) {
     return UsableAfter(node, shape, choice) - Usable(node);
   }
   const auto devices = node.devices();
@@ -181,7 +191,7 @@ std::int64_t FragmentTable::UsableChange(const NodeView& node, const Shape& shap
 std::int64_t FragmentTable::UsableAfter(const NodeView& node, const Shape& shape,
                                         const DeviceChoice& choice) const {
   const std::int64_t cpu_free = node.cpu_free() - ScoredCpu(shape);
-  if (ByDefinition(node) || !shape.plain()) {
+  if (!ByAmounts(node) || !shape.plain()) {
     return Sum(UsableByDefinition(node, cpu_free, [&](std::size_t i) {
       return choice.devices.contains(static_cast<int>(i)) ? FreeAfter(node, i, shape, choice)
                                                           : node.devices()[i];

@@ -11,6 +11,7 @@
 
 #include "gpusched/export.h"
 #include "gpusched/policy/concepts.h"
+#include "gpusched/policy/row_scorer.h"
 #include "gpusched/policy/score/score_all.h"
 
 namespace gpusched {
@@ -29,6 +30,13 @@ class AnyScore {
   DeviceOrder device_order() const { return self_->device_order(); }
   std::string_view problem() const { return self_->problem(); }
   void ScoreBatch(const Batch& batch, std::span<Score> out) const { self_->ScoreBatch(batch, out); }
+  // Null if the score depends on more than the node.
+  std::unique_ptr<RowScorer> Rows() const { return self_->Rows(); }
+  // Whether it is a NodeScore, which Rank may be asked of.
+  bool ranks_nodes() const { return self_->ranks_nodes(); }
+  Score Rank(const NodeView& node, const Shape& shape, const DeviceChoice& choice) const {
+    return self_->Rank(node, shape, choice);
+  }
 
  private:
   struct Interface {
@@ -38,6 +46,10 @@ class AnyScore {
     virtual DeviceOrder device_order() const = 0;
     virtual std::string_view problem() const = 0;
     virtual void ScoreBatch(const Batch& batch, std::span<Score> out) const = 0;
+    virtual std::unique_ptr<RowScorer> Rows() const = 0;
+    virtual bool ranks_nodes() const = 0;
+    virtual Score Rank(const NodeView& node, const Shape& shape,
+                       const DeviceChoice& choice) const = 0;
   };
 
   template <class P>
@@ -49,6 +61,20 @@ class AnyScore {
     std::string_view problem() const override { return ProblemOf(policy); }
     void ScoreBatch(const Batch& batch, std::span<Score> out) const override {
       ScoreAll(policy, batch, out);
+    }
+    std::unique_ptr<RowScorer> Rows() const override { return RowsOf(policy); }
+    bool ranks_nodes() const override {
+      if constexpr (NodeScore<P>) return true;
+      if constexpr (requires { policy.ranks_nodes(); }) return policy.ranks_nodes();
+      return false;
+    }
+    Score Rank(const NodeView& node, const Shape& shape,
+               const DeviceChoice& choice) const override {
+      if constexpr (NodeScore<P>) return policy(node, shape, choice);
+      if constexpr (requires { policy.Rank(node, shape, choice); }) {
+        return policy.Rank(node, shape, choice);
+      }
+      return policy.range().lo;
     }
     P policy;
   };
@@ -72,6 +98,10 @@ class GPUSCHED_EXPORT WeightedSum {
   DeviceOrder device_order() const;
   std::string_view problem() const;
   void ScoreBatch(const Batch& batch, std::span<Score> out) const;
+  // Null if a term depends on more than the node.
+  std::unique_ptr<RowScorer> Rows() const;
+  bool ranks_nodes() const;
+  Score Rank(const NodeView& node, const Shape& shape, const DeviceChoice& choice) const;
 
  private:
   std::vector<WeightedScore> terms_;

@@ -27,6 +27,9 @@ class GPUSCHED_EXPORT JobFilter {
   // Whether an answer depends on more than node and shape.
   bool asks() const { return limit_ > 0 || company_; }
 
+  // Whether every node passes.
+  bool passes_all() const { return !asks() && excluded_.empty(); }
+
   Shortfall operator()(const NodeView& node, const Shape& shape) const;
 
  private:

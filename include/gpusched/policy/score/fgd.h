@@ -3,7 +3,10 @@
 #define GPUSCHED_POLICY_SCORE_FGD_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "gpusched/export.h"
@@ -13,6 +16,8 @@
 #include "gpusched/state/cluster_state.h"
 
 namespace gpusched {
+
+class RowScorer;
 
 // ⌊100 · sigmoid((F_before − F_after)/1000)⌋ with F the fragment of the node in milli against a
 // target workload (FragmentTable). A part of a device is tried on each device with room; the first
@@ -33,12 +38,29 @@ class GPUSCHED_EXPORT Fgd {
 
   Score operator()(const NodeView& node, const Shape& shape, const DeviceChoice& choice) const;
 
+  // Scores many shapes at about the cost of one.
+  std::unique_ptr<RowScorer> Rows() const;
+
+  const FragmentTable& table() const { return table_; }
+  // The score of a gradient F_before − F_after, × the target's total weight.
+  Score Rank(std::int64_t gradient) const {
+    if (gradient < thresholds_.front()) return 0;
+    if (gradient >= thresholds_.back()) return range().hi;
+    const std::size_t bucket = static_cast<std::size_t>(gradient - thresholds_.front()) >> shift_;
+    const std::uint8_t least = least_[bucket];
+    return static_cast<Score>(least + (gradient >= thresholds_[least] ? 1 : 0));
+  }
+
  private:
   explicit Fgd(FragmentTable table);
 
   FragmentTable table_;
-  // Score s needs a gradient (× total weight, in nano-GPU) of at least thresholds_[s − 1].
+  // Score s needs a gradient of at least thresholds_[s − 1].
   std::array<std::int64_t, 99> thresholds_{};
+  // By gradient above the first threshold, in steps that hold at most one further threshold each:
+  // the score at the beginning of the step.
+  unsigned shift_ = 0;
+  std::vector<std::uint8_t> least_;
 };
 
 }  // namespace gpusched

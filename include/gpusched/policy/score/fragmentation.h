@@ -2,6 +2,7 @@
 #ifndef GPUSCHED_POLICY_SCORE_FRAGMENTATION_H_
 #define GPUSCHED_POLICY_SCORE_FRAGMENTATION_H_
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -57,12 +58,29 @@ class GPUSCHED_EXPORT FragmentTable {
   // O(devices × target shapes).
   std::vector<std::int64_t> UsableByDevice(const NodeView& node) const;
 
+  // Whether Usable of the node is a sum over the amounts that are left on its devices, so that the
+  // three below tell it: Σ Part over the devices, which is 0 for one with nothing left, + Whole of
+  // how many are wholly free. `row` is RowOf the model of its devices and the free CPU.
+  bool ByAmounts(const NodeView& node) const;
+  std::size_t RowOf(std::uint32_t model, std::int64_t cpu_free) const {
+    return std::min<std::size_t>(model, models_ - 1) * (cpu_bounds_.size() + 1) +
+           CpuBucket(cpu_free);
+  }
+  std::int64_t Part(std::size_t row, std::int64_t left) const {
+    return left * one_device_[row * left_buckets_ + left_bucket_[static_cast<std::size_t>(left)]];
+  }
+  std::int64_t Whole(std::size_t row, std::size_t count) const {
+    return kMilli * static_cast<std::int64_t>(count) * many_devices_[row * kWholeCounts + count];
+  }
+
   // F × total weight: idle × total weight − usable.
   std::int64_t Fragment(const NodeView& node) const {
     return node.gpu_free_milli() * total_weight_ - Usable(node);
   }
 
  private:
+  static constexpr std::size_t kWholeCounts = static_cast<std::size_t>(kMaxDevicesPerNode) + 1;
+
   struct Target {
     Shape shape;  // its cpu_milli as scores count it
     std::int64_t weight = 0;
@@ -70,17 +88,28 @@ class GPUSCHED_EXPORT FragmentTable {
 
   template <class LeftOf>
   std::int64_t UsableWith(const NodeView& node, std::int64_t cpu_free, LeftOf left_of) const;
-  bool ByDefinition(const NodeView& node) const;
   // By the definition, target by target; `free_of(i)` is what the device has.
   template <class FreeOf>
   std::vector<std::int64_t> UsableByDefinition(const NodeView& node, std::int64_t cpu_free,
                                                FreeOf free_of) const;
-  std::size_t CpuBucket(std::int64_t cpu_free) const;
+  // How many of the bounds the free CPU covers.
+  std::size_t CpuBucket(std::int64_t cpu_free) const {
+    if (cpu_bucket_.empty()) return SearchCpuBucket(cpu_free);
+    if (cpu_free < 0) return 0;
+    const auto at = static_cast<std::size_t>(cpu_free) / cpu_quantum_;
+    return cpu_bucket_[std::min(at, cpu_bucket_.size() - 1)];
+  }
+  std::size_t SearchCpuBucket(std::int64_t cpu_free) const;
+  void SetCpuBuckets();
 
   std::int64_t total_weight_ = 0;
   bool plain_ = true;                     // targets ask shares and whole devices alone
   std::vector<Target> targets_;           // those that ask GPU
   std::vector<std::int64_t> cpu_bounds_;  // their CPU requests, ascending
+  // Bounds are multiples of the quantum; the bucket by how many quanta are free. Empty: they are
+  // too many.
+  std::size_t cpu_quantum_ = 1;
+  std::vector<std::uint16_t> cpu_bucket_ = {0};
   std::array<std::uint16_t, kMilli + 1> left_bucket_{};  // by milli left
   std::size_t left_buckets_ = 0;
   std::size_t models_ = 0;

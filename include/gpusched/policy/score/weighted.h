@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <tuple>
@@ -13,8 +14,10 @@
 #include <vector>
 
 #include "gpusched/policy/concepts.h"
+#include "gpusched/policy/row_scorer.h"
 #include "gpusched/policy/score/blend.h"
 #include "gpusched/policy/score/score_all.h"
+#include "gpusched/policy/score/weighted_rows.h"
 
 namespace gpusched {
 
@@ -65,6 +68,21 @@ class Weighted {
         },
         terms_);
     return Blend::Round(sum);
+  }
+
+  // Null if a term depends on more than the node.
+  std::unique_ptr<RowScorer> Rows() const requires(NodeScore<Ps>&&...) {
+    std::vector<WeightedRows::Term> rows;
+    std::size_t i = 0;
+    const auto add = [&](const auto& term) {
+      rows.push_back({.rows = RowsOf(term), .factor = factors_[i++], .range = term.range()});
+    };
+    std::apply([&](const Ps&... term) { (add(term), ...); }, terms_);
+    for (const WeightedRows::Term& term : rows) {
+      if (term.rows == nullptr) return nullptr;
+    }
+    return std::make_unique<WeightedRows>(std::move(rows),
+                                          std::make_unique<DirectRows<Weighted>>(*this));
   }
 
   void ScoreBatch(const Batch& batch, std::span<Score> out) const
