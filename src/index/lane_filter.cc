@@ -1,7 +1,6 @@
 #include "gpusched/index/lane_filter.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "gpusched/state/fit.h"
 
@@ -20,8 +19,14 @@ void LaneFilter::Bounds::Build(const std::vector<std::int64_t>& requests) {
 }
 
 const LaneMask& LaneFilter::Bounds::UpTo(std::int64_t amount) const {
-  return masks[static_cast<std::size_t>(std::upper_bound(bounds.begin(), bounds.end(), amount) -
-                                        bounds.begin())];
+  // A binary search without branches: which way it goes can't be foreseen.
+  const std::int64_t* at = bounds.data();
+  for (std::size_t length = bounds.size(); length > 0;) {
+    const std::size_t half = (length + 1) / 2;
+    at += static_cast<std::size_t>(at[half - 1] <= amount) * half;
+    length -= half;
+  }
+  return masks[static_cast<std::size_t>(at - bounds.data())];
 }
 
 void LaneFilter::SetLane(std::size_t lane, const Shape& shape) {
@@ -85,7 +90,7 @@ LaneMask LaneFilter::Fit(const NodeView& node) const {
   LaneMask in_doubt;
   if (devices.empty()) {
     fitting = fitting & no_gpu_;
-  } else if (node.plain() && std::has_single_bit(node.models())) {
+  } else if (node.plain() && node.one_model()) {
     std::int32_t most = 0;
     std::size_t whole = 0;
     for (const DeviceFree& device : devices) {

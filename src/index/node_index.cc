@@ -171,11 +171,17 @@ class TreeIndex final : public NodeIndex {
   }
 
   void ComputeRow(const NodeView& node) {
-    std::fill(row_.begin(), row_.begin() + static_cast<std::ptrdiff_t>(tree_.width()), T{0});
+    const std::size_t width = tree_.width();
     const LaneMask fitting = filter_.Fit(node);
-    if (fitting.empty()) return;
+    if (fitting.empty()) {
+      std::fill(row_.begin(), row_.begin() + static_cast<std::ptrdiff_t>(width), T{0});
+      return;
+    }
+    const Score below = range_.lo - 1;  // what does not fit
+    std::fill(scores_.begin(), scores_.begin() + static_cast<std::ptrdiff_t>(width), below);
     rows_->ScoreRow(node, fitting, scores_.data());
-    fitting.ForEach([&](std::size_t lane) { row_[lane] = Stored(scores_[lane]); });
+    broken_ =
+        !kernels_.narrow(scores_.data(), width, below, range_.hi - below, row_.data()) || broken_;
   }
 
   void Synchronise(const ClusterState& state) {
@@ -282,6 +288,7 @@ class TreeIndex final : public NodeIndex {
   std::size_t leaves_ = 0;
   std::uint64_t next_rank_ = 0;
 
+  const LaneKernels<T>& kernels_ = LaneKernelsFor<T>(SimdUse::kBest);
   std::vector<Score> scores_;
   std::vector<T> row_;
   bool broken_ = false;

@@ -40,6 +40,7 @@ void NodeTable::Update(std::uint32_t slot, const NodeSpec& spec,
 
 void NodeTable::SetCapacity(std::uint32_t slot, const NodeSpec& spec,
                             std::span<const std::uint32_t> models) {
+  ++capacity_version_;
   ReserveDevices(slot, spec.devices.size());
   Hot& hot = hot_[slot];
   hot.declared = static_cast<std::uint16_t>(spec.devices.size());
@@ -89,6 +90,7 @@ void NodeTable::SetRowKinds(std::uint32_t slot, std::span<const DeviceKind> kind
     ledger.partition_on_demand = kinds[i].partition_on_demand;
     RefreshDevice(slot, i);
   }
+  ++capacity_version_;
   changes_.Note(slot);
 }
 
@@ -130,6 +132,7 @@ std::size_t NodeTable::Detach(std::uint32_t slot) {
   const auto position = static_cast<std::size_t>(it - order_.begin());
   order_.erase(it);
   live_[slot] = 0;
+  ++capacity_version_;
   changes_.Note(slot);
   return position;
 }
@@ -137,6 +140,7 @@ std::size_t NodeTable::Detach(std::uint32_t slot) {
 void NodeTable::Reattach(std::uint32_t slot, std::size_t position) {
   order_.insert(order_.begin() + static_cast<std::ptrdiff_t>(position), slot);
   live_[slot] = 1;
+  ++capacity_version_;
   changes_.Note(slot);
 }
 

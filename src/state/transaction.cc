@@ -296,18 +296,23 @@ absl::StatusOr<TaskId> Transaction::Place(std::string_view task, ShapeId shape,
   return Take(task, shape, placement, owner, /*must_fit=*/true);
 }
 
+absl::StatusOr<TaskId> Transaction::PlaceUnnamed(ShapeId shape, const Placement& placement) {
+  return Take(std::nullopt, shape, placement, {}, /*must_fit=*/true);
+}
+
 absl::StatusOr<TaskId> Transaction::Adopt(std::string_view task, ShapeId shape,
                                           const Placement& placement, const TaskOwner& owner) {
   return Take(task, shape, placement, owner, /*must_fit=*/false);
 }
 
-absl::StatusOr<TaskId> Transaction::Take(std::string_view task, ShapeId shape,
+absl::StatusOr<TaskId> Transaction::Take(std::optional<std::string_view> task, ShapeId shape,
                                          const Placement& placement, const TaskOwner& owner,
                                          bool must_fit) {
   GPUSCHED_RETURN_IF_ERROR(CheckOpen());
-  GPUSCHED_RETURN_IF_ERROR(state_.CheckNewTask(task));
+  if (task) GPUSCHED_RETURN_IF_ERROR(state_.CheckNewTask(*task));
+  const auto where = [&] { return "task " + Quoted(task.value_or("")); };
   if (!state_.shapes_.Has(shape)) {
-    return InvalidField("task " + Quoted(task), "shape", absl::StrCat("#", shape.slot),
+    return InvalidField(where(), "shape", absl::StrCat("#", shape.slot),
                         "intern it in this state first");
   }
   if (!state_.nodes_.Has(placement.node)) return StaleNode(state_, placement.node);
@@ -316,10 +321,16 @@ absl::StatusOr<TaskId> Transaction::Take(std::string_view task, ShapeId shape,
       !FitsOn(state_.node(placement.node.slot), request, placement.devices, placement.instances)) {
     return DoesNotFit(state_, request, placement);
   }
-  GPUSCHED_RETURN_IF_ERROR(CheckInstances("task " + Quoted(task), request, placement));
+  if (request.asks_profile() || !placement.instances.empty()) {
+    GPUSCHED_RETURN_IF_ERROR(CheckInstances(where(), request, placement));
+  }
   const std::uint32_t slot =
       state_.tasks_.Insert({.shape = shape, .placement = placement, .owner = owner});
-  state_.task_names_.Bind(task, slot);
+  if (task) {
+    state_.task_names_.Bind(*task, slot);
+  } else {
+    state_.task_names_.BindNothing(slot);
+  }
   state_.nodes_.Take(placement.node.slot, request, placement.devices, placement.instances);
   log_.entries.push_back({.op = Op::kPlace, .slot = slot});
   return state_.tasks_.id(slot);

@@ -30,6 +30,12 @@ inline constexpr std::size_t kDecisionPaths = 2;
 // Decisions by path.
 using PathCounts = std::array<std::uint64_t, kDecisionPaths>;
 
+// How much a refusal says.
+enum class RefusalDetail : std::uint8_t {
+  kFull,     // everything
+  kOutcome,  // wait or never, and nothing else; what it costs does not grow with the cluster
+};
+
 // One decision. It changes nothing by itself; committing it does.
 struct Decision {
   DecisionKind kind = DecisionKind::kWait;
@@ -41,6 +47,15 @@ struct Decision {
   Refusal refusal;         // if not kPlace
 
   bool placed() const { return kind == DecisionKind::kPlace; }
+};
+
+// What became of one task of a batch.
+struct BatchPlacement {
+  TaskId task;             // if it was placed
+  NodeId node;             // likewise
+  DeviceMask devices;      // likewise; of MIG instances, the devices that they are on
+  std::int32_t score = 0;  // likewise
+  DecisionKind kind = DecisionKind::kWait;
 };
 
 }  // namespace gpusched

@@ -20,6 +20,7 @@
 #include "gpusched/engine/scan.h"
 #include "gpusched/engine/search_options.h"
 #include "gpusched/export.h"
+#include "gpusched/index/ever_fits.h"
 #include "gpusched/index/node_index.h"
 #include "gpusched/policy/erased/any_score.h"
 #include "gpusched/policy/filter/fit_filters.h"
@@ -41,6 +42,9 @@ class GPUSCHED_EXPORT Placer {
   // Why there is none. O(nodes × devices).
   virtual Refusal Explain(const StateView& view, const Shape& shape,
                           const JobFilter& filter) const = 0;
+  // The outcome of that refusal alone: kWait or kNever.
+  virtual Outcome ExplainOutcome(const ClusterState& state, const Shape& shape,
+                                 const JobFilter& filter) = 0;
   // A copy with buffers of its own.
   virtual std::unique_ptr<Placer> Clone() const = 0;
 
@@ -89,6 +93,15 @@ class BasicPlacer final : public Placer {
       add(filter(node, shape));
       filters_.ForEach(node, shape, add);
     });
+  }
+
+  Outcome ExplainOutcome(const ClusterState& state, const Shape& shape,
+                         const JobFilter& filter) override {
+    // Filters beyond the fit may say "never" too.
+    if (!std::is_same_v<ExtraFilters, Filters<>> || !filter.passes_all()) {
+      return Explain(state, shape, filter).outcome;
+    }
+    return state.node_count() == 0 || ever_fits_(state, shape) ? Outcome::kWait : Outcome::kNever;
   }
 
   std::unique_ptr<Placer> Clone() const override {
@@ -154,6 +167,7 @@ class BasicPlacer final : public Placer {
   SearchOptions options_;
   std::unique_ptr<NodeIndex> index_;
   PlainScan scan_;
+  EverFits ever_fits_;
   PathCounts path_counts_{};
 };
 

@@ -11,12 +11,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "gpusched/decision/decision.h"
 #include "gpusched/engine/account.h"
 #include "gpusched/engine/placer.h"
 #include "gpusched/export.h"
 #include "gpusched/policy/erased/any_score.h"
 #include "gpusched/policy/filter/fit_filters.h"
+#include "gpusched/spec/field_error.h"
 #include "gpusched/state/cluster_state.h"
 #include "gpusched/state/transaction.h"
 
@@ -51,7 +53,7 @@ class BasicScheduler {
   // Where would a task of this shape go, now? Changes nothing. Errors: kInvalidArgument (unknown
   // shape, policy parameters), kFailedPrecondition (GPU asked of a cluster without any), kInternal
   // (a score outside its declared range).
-  absl::StatusOr<Decision> Decide(ShapeId shape) {
+  absl::StatusOr<Decision> Decide(ShapeId shape, RefusalDetail detail = RefusalDetail::kFull) {
     if (absl::Status status = CheckAskable(state_, shape); !status.ok()) return status;
     const StateView view(state_);
     const Shape& request = view.shape(shape);
@@ -59,7 +61,11 @@ class BasicScheduler {
     if (!best.ok()) return best.status();
     Decision decision{.path = best->path, .shape = shape, .placement = {}, .grant = {}, .refusal = {}};
     if (!best->found) {
-      decision.refusal = placer_.Explain(view, request, JobFilter());
+      if (detail == RefusalDetail::kFull) {
+        decision.refusal = placer_.Explain(view, request, JobFilter());
+      } else {
+        decision.refusal.outcome = placer_.ExplainOutcome(state_, request, JobFilter());
+      }
       decision.kind =
           decision.refusal.outcome == Outcome::kNever ? DecisionKind::kReject : DecisionKind::kWait;
       return decision;
@@ -94,9 +100,10 @@ class BasicScheduler {
 
   // Decides and, if it found a place, commits. A name that is running is refused before anything is
   // decided. Errors as in Decide and Commit.
-  absl::StatusOr<Decision> Place(std::string_view task, ShapeId shape) {
+  absl::StatusOr<Decision> Place(std::string_view task, ShapeId shape,
+                                 RefusalDetail detail = RefusalDetail::kFull) {
     if (absl::Status status = state_.CheckNewTask(task); !status.ok()) return status;
-    absl::StatusOr<Decision> decision = Decide(shape);
+    absl::StatusOr<Decision> decision = Decide(shape, detail);
     if (!decision.ok()) return decision;
     if (decision->placed()) {
       if (absl::StatusOr<TaskId> id = Commit(task, *decision); !id.ok()) return id.status();
@@ -104,6 +111,34 @@ class BasicScheduler {
       ++sequence_;
     }
     return decision;
+  }
+
+  // Decides and commits one task after the other, in the given order, each seeing those before it;
+  // they have no names, but the handles that come out. What finds no place is left out, with the
+  // outcome alone. `out` has as many entries as there are shapes. Errors as in Decide and Commit;
+  // then none of them is placed.
+  absl::Status PlaceMany(std::span<const ShapeId> shapes, std::span<BatchPlacement> out) {
+    if (out.size() != shapes.size()) {
+      return InvalidField("", "out", absl::StrCat(out.size(), " entries"),
+                          absl::StrCat("give one for each of the ", shapes.size(), " shapes"));
+    }
+    Transaction transaction(state_);
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+      if (absl::Status status = PlaceNext(transaction, shapes[i], sequence_ + i, out[i]);
+          !status.ok()) {
+        return status;
+      }
+    }
+    transaction.Commit();
+    sequence_ += shapes.size();
+    return absl::OkStatus();
+  }
+
+  // The same for one task.
+  absl::StatusOr<BatchPlacement> PlaceUnnamed(ShapeId shape) {
+    BatchPlacement placement;
+    if (absl::Status status = PlaceMany({&shape, 1}, {&placement, 1}); !status.ok()) return status;
+    return placement;
   }
 
   // Takes a task's resources back. Errors: kNotFound if it is not running (any more).
@@ -115,6 +150,32 @@ class BasicScheduler {
   }
 
  private:
+  absl::Status PlaceNext(Transaction& transaction, ShapeId shape, std::uint64_t sequence,
+                         BatchPlacement& out) {
+    if (absl::Status status = CheckAskable(state_, shape); !status.ok()) return status;
+    const Shape& request = state_.shapes()[shape];
+    const absl::StatusOr<SearchResult> best = placer_.Find(state_, request, sequence, JobFilter());
+    if (!best.ok()) return best.status();
+    if (!best->found) {
+      const Outcome outcome = placer_.ExplainOutcome(state_, request, JobFilter());
+      out = {.kind = outcome == Outcome::kNever ? DecisionKind::kReject : DecisionKind::kWait};
+      return absl::OkStatus();
+    }
+    const std::uint32_t slot = best->candidate.slot;
+    const Placement placement =
+        state_.nodes().live(slot)
+            ? PlacementOf(state_.node(slot), request, best->candidate.choice())
+            : Placement{.node = state_.nodes().id(slot), .devices = best->candidate.devices};
+    const absl::StatusOr<TaskId> task = transaction.PlaceUnnamed(shape, placement);
+    if (!task.ok()) return task.status();
+    out = {.task = *task,
+           .node = placement.node,
+           .devices = placement.devices,
+           .score = best->score,
+           .kind = DecisionKind::kPlace};
+    return absl::OkStatus();
+  }
+
   ClusterState& state_;
   BasicPlacer<P, ExtraFilters> placer_;
   std::uint64_t sequence_ = 0;

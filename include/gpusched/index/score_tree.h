@@ -10,6 +10,8 @@
 #include <tuple>
 #include <vector>
 
+#include "gpusched/index/lane_kernels.h"
+
 namespace gpusched {
 
 // Row r has a score in each of `width` lanes; 0 is that of a row that is no candidate. Above every
@@ -21,9 +23,12 @@ namespace gpusched {
 template <class T>
 class ScoreTree {
  public:
-  static constexpr std::size_t kFan = 16;
-  static constexpr std::size_t kBlock = 32;  // width is a multiple of it
+  static constexpr std::size_t kFan = kLaneFan;
+  // The width is a multiple of it.
+  static constexpr std::size_t kBlock = kLaneBlock;
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+
+  explicit ScoreTree(SimdUse simd = SimdUse::kBest) : kernels_(&LaneKernelsFor<T>(simd)) {}
 
   // Forgets everything; all scores are 0. `width` is a multiple of kBlock.
   void Reset(std::size_t rows, std::size_t width) {
@@ -60,10 +65,7 @@ class ScoreTree {
     for (std::size_t level = 0; level < levels_.size(); ++level) {
       const std::size_t groups = levels_[level].size() / width_ / kFan;
       for (std::size_t group = 0; group < groups; ++group) {
-        T* const parent = ParentOf(level, group);
-        for (std::size_t block = 0; block < width_; block += kBlock) {
-          MaxOfGroup(level, group, block, parent + block);
-        }
+        kernels_->maxima(Group(level, group), width_, ParentOf(level, group));
       }
     }
   }
@@ -72,7 +74,7 @@ class ScoreTree {
     for (std::size_t level = 0; level < levels_.size(); ++level) {
       const std::size_t groups = levels_[level].size() / width_ / kFan;
       for (std::size_t group = 0; group < groups; ++group) {
-        const T* const first = levels_[level].data() + group * kFan * width_ + lane;
+        const T* const first = Group(level, group) + lane;
         T best = 0;
         for (std::size_t i = 0; i < kFan; ++i) best = std::max(best, first[i * width_]);
         ParentOf(level, group)[lane] = best;
@@ -91,11 +93,7 @@ class ScoreTree {
     for (std::size_t level = 0; level < levels_.size(); ++level) {
       const std::size_t group = at / kFan;
       T* const parent = ParentOf(level, group);
-      bool changed = false;
-      for (std::size_t block = 0; block < width_; block += kBlock) {
-        changed = UpdateBlock(level, group, block, child + block, parent + block) || changed;
-      }
-      if (!changed) return;
+      if (!kernels_->mend(before_.data(), child, Group(level, group), width_, parent)) return;
       child = parent;
       at = group;
     }
@@ -110,7 +108,7 @@ class ScoreTree {
     if (best == 0) return kNone;
     std::size_t at = 0;
     for (std::size_t level = levels_.size(); level-- > 0;) {
-      const T* const first = levels_[level].data() + at * kFan * width_ + lane;
+      const T* const first = Group(level, at) + lane;
       std::size_t i = 0;
       while (first[i * width_] != best) ++i;
       at = at * kFan + i;
@@ -170,43 +168,15 @@ class ScoreTree {
   };
 
  private:
+  // The first of the kFan rows below a row.
+  const T* Group(std::size_t level, std::size_t group) const {
+    return levels_[level].data() + group * kFan * width_;
+  }
   T* ParentOf(std::size_t level, std::size_t group) {
     return level + 1 == levels_.size() ? root_.data() : levels_[level + 1].data() + group * width_;
   }
 
-  void MaxOfGroup(std::size_t level, std::size_t group, std::size_t block, T* out) const {
-    const T* const first = levels_[level].data() + group * kFan * width_ + block;
-    T best[kBlock];
-    for (std::size_t i = 0; i < kBlock; ++i) best[i] = first[i];
-    for (std::size_t row = 1; row < kFan; ++row) {
-      const T* const other = first + row * width_;
-      for (std::size_t i = 0; i < kBlock; ++i) best[i] = other[i] > best[i] ? other[i] : best[i];
-    }
-    for (std::size_t i = 0; i < kBlock; ++i) out[i] = best[i];
-  }
-
-  // Mends one block of a parent row; before_ has what the child was, and has then what the parent
-  // was. Returns whether the parent changed.
-  bool UpdateBlock(std::size_t level, std::size_t group, std::size_t block, const T* child,
-                   T* parent) {
-    T* const before = before_.data() + block;
-    T after[kBlock];
-    T lost = 0;
-    T changed = 0;
-    for (std::size_t i = 0; i < kBlock; ++i) {
-      after[i] = child[i] > parent[i] ? child[i] : parent[i];
-      // The child was the maximum and is less now.
-      lost = static_cast<T>(lost | ((before[i] == parent[i]) & (child[i] < before[i])));
-    }
-    if (lost != 0) MaxOfGroup(level, group, block, after);
-    for (std::size_t i = 0; i < kBlock; ++i) {
-      before[i] = parent[i];
-      changed = static_cast<T>(changed | (parent[i] ^ after[i]));
-      parent[i] = after[i];
-    }
-    return changed != 0;
-  }
-
+  const LaneKernels<T>* kernels_;
   std::size_t width_ = 0;
   std::vector<std::vector<T>> levels_;  // the bottom first
   std::vector<T> root_;

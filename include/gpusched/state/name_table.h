@@ -46,10 +46,19 @@ class NameTable {
     slots_.emplace(std::string_view(names_[slot]), slot);
   }
 
-  // Binds the name that the slot had before.
-  void Rebind(std::uint32_t slot) { slots_.emplace(std::string_view(names_[slot]), slot); }
+  // The slot is that of something without a name. Rebind and Unbind then do nothing.
+  void BindNothing(std::uint32_t slot) {
+    if (slot < names_.size()) names_[slot].clear();
+  }
 
-  void Unbind(std::uint32_t slot) { slots_.erase(std::string_view(names_[slot])); }
+  // Binds the name that the slot had before.
+  void Rebind(std::uint32_t slot) {
+    if (!name(slot).empty()) slots_.emplace(std::string_view(names_[slot]), slot);
+  }
+
+  void Unbind(std::uint32_t slot) {
+    if (!name(slot).empty()) slots_.erase(std::string_view(names_[slot]));
+  }
 
  private:
   std::deque<std::string> names_;  // by slot; a deque, because the index points into it

@@ -71,6 +71,8 @@ class GPUSCHED_EXPORT NodeTable {
   const MigTable& mig() const { return mig_; }
   // Which rows have changed. Everything that a NodeView tells is covered.
   const ChangeLog& changes() const { return changes_; }
+  // Counts the changes of what nodes there are and what they have, used or not.
+  std::uint64_t capacity_version() const { return capacity_version_; }
   // Live nodes by this number are in node order; it is kept for the life of the node.
   std::uint64_t rank(std::uint32_t slot) const { return rank_[slot]; }
   std::uint32_t tasks(std::uint32_t slot, TaskKind kind) const {
@@ -148,6 +150,7 @@ class GPUSCHED_EXPORT NodeTable {
   ChangeLog changes_;
   std::vector<std::uint64_t> rank_;
   std::uint64_t next_rank_ = 0;
+  std::uint64_t capacity_version_ = 0;
   // Free slots with their device count: a slot is reused by a node with as many devices, so that
   // the device columns never move.
   std::vector<std::pair<std::uint16_t, std::uint32_t>> recycled_;

@@ -43,6 +43,11 @@ class NodeView {
   }
   // The models of its devices.
   ModelMask models() const { return table_->models(slot_); }
+  // All of its devices are of one model, and it has some.
+  bool one_model() const {
+    const ModelMask mask = models();
+    return mask != 0 && (mask & (mask - 1)) == 0;
+  }
   // Nothing new may come here.
   bool cordoned() const { return table_->cordoned(slot_); }
   // How many of our tasks of a kind run here.

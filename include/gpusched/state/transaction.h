@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -63,6 +64,10 @@ class GPUSCHED_EXPORT Transaction {
   absl::StatusOr<TaskId> Place(std::string_view task, ShapeId shape, const Placement& placement,
                                const TaskOwner& owner = {});
 
+  // The same for a task that nobody will ask for by name: it is known by its handle alone. A batch
+  // spares the names of its tasks so. Errors as in Place, but for the name.
+  absl::StatusOr<TaskId> PlaceUnnamed(ShapeId shape, const Placement& placement);
+
   // Takes a task in as it runs there, whatever is free. Errors as in Place, but for the fit.
   absl::StatusOr<TaskId> Adopt(std::string_view task, ShapeId shape, const Placement& placement,
                                const TaskOwner& owner = {});
@@ -119,7 +124,7 @@ class GPUSCHED_EXPORT Transaction {
   // Model indices of a node's devices, if with them the cluster's sums stay in range.
   absl::StatusOr<std::vector<std::uint32_t>> CheckCapacity(const NodeSpec& spec,
                                                            const Resources& others);
-  absl::StatusOr<TaskId> Take(std::string_view task, ShapeId shape, const Placement& placement,
+  absl::StatusOr<TaskId> Take(std::optional<std::string_view> task, ShapeId shape, const Placement& placement,
                               const TaskOwner& owner, bool must_fit);
   void SaveJob(std::uint32_t slot);
   void UndoJob(const Entry& entry);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <utility>
 
 #include "gpusched/spec/field_error.h"
@@ -50,22 +51,25 @@ absl::StatusOr<Fgd> Fgd::Build(const TargetWorkload& target, ClusterState& state
 }
 
 Fgd::Fgd(FragmentTable table) : table_(std::move(table)) {
-  for (std::size_t i = 0; i < thresholds_.size(); ++i) {
+  for (std::size_t i = 0; i < kThresholds; ++i) {
     // Gradients are whole, so the threshold may be rounded up to the next one.
     const Wide nano = Wide{kLogitNanoGpu[i]} * table_.total_weight();
     const Wide down = nano / kNanoGpuPerMilli;
     thresholds_[i] = static_cast<std::int64_t>(down + (nano > down * kNanoGpuPerMilli ? 1 : 0));
   }
+  thresholds_[kThresholds] = std::numeric_limits<std::int64_t>::max();
   std::int64_t narrowest = thresholds_[1] - thresholds_[0];
-  for (std::size_t i = 2; i < thresholds_.size(); ++i) {
+  for (std::size_t i = 2; i < kThresholds; ++i) {
     narrowest = std::min(narrowest, thresholds_[i] - thresholds_[i - 1]);
   }
   shift_ = static_cast<unsigned>(std::bit_width(static_cast<std::uint64_t>(narrowest))) - 1;
-  const auto steps =
-      static_cast<std::size_t>(thresholds_.back() - thresholds_.front()) >> shift_;
+  // All devices of a node from usable to not, and all of it taken; or the other way.
+  lowest_ = -2 * kMaxDevicesPerNode * kMilli * table_.total_weight();
+  const auto steps = static_cast<std::size_t>(-2 * lowest_) >> shift_;
   for (std::size_t step = 0; step <= steps; ++step) {
-    const std::int64_t begin = thresholds_.front() + static_cast<std::int64_t>(step << shift_);
-    const auto least = std::upper_bound(thresholds_.begin(), thresholds_.end(), begin);
+    const std::int64_t begin = lowest_ + static_cast<std::int64_t>(step << shift_);
+    const auto least =
+        std::upper_bound(thresholds_.begin(), thresholds_.begin() + kThresholds, begin);
     least_.push_back(static_cast<std::uint8_t>(least - thresholds_.begin()));
   }
 }

@@ -1,138 +1,217 @@
 #include "policy/score/fgd_rows.h"
 
 #include <algorithm>
-#include <limits>
+#include <numeric>
 
 #include "gpusched/policy/score/norms.h"
 
 namespace gpusched {
+namespace {
+
+constexpr std::size_t kWholeCounts = static_cast<std::size_t>(kMaxDevicesPerNode) + 1;
+// Less than any usable GPU, and far from overflow.
+constexpr std::int64_t kNone = -(std::int64_t{1} << 60);
+
+}  // namespace
+
+FgdRows::FgdRows(Fgd score) : score_(std::move(score)) { SetStep(static_cast<int>(kMilli)); }
+
+void FgdRows::SetStep(std::int32_t milli) {
+  step_ = milli;
+  const FragmentTable& table = score_.table();
+  for (std::size_t left = 0; left < steps_of_.size(); ++left) {
+    steps_of_[left] = static_cast<std::uint16_t>(static_cast<std::int32_t>(left) / milli);
+  }
+  part_.clear();
+  whole_.clear();
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const FragmentTable::Row terms = table.RowAt(row);
+    part_.insert(part_.end(), steps(), kNone);
+    for (std::size_t i = 0; i <= steps(); ++i) {
+      part_.push_back(terms.Part(static_cast<std::int64_t>(i) * milli));
+    }
+    for (std::size_t count = 0; count < kWholeCounts; ++count) {
+      whole_.push_back(static_cast<std::int64_t>(count) * terms.Part(kMilli) + terms.Whole(count));
+    }
+  }
+  for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+    if (shares_.contains(lane)) lanes_[lane].amount = shapes_[lane].gpu_milli / milli;
+  }
+}
 
 void FgdRows::SetLane(std::size_t lane, const Shape& shape) {
-  if (lane >= lanes_.size()) lanes_.resize(lane + 1);
-  // Those of shapes that have left their lanes.
-  if (classes_.size() > 2 * kMaxLanes) {
-    classes_.clear();
-    for (std::size_t other = 0; other < lanes_.size(); ++other) {
-      if (other != lane) SetLane(other, Shape(lanes_[other].shape));
-    }
+  if (lane >= lanes_.size()) {
+    lanes_.resize(lane + 1);
+    shapes_.resize(lane + 1);
   }
-  const std::int64_t cpu = ScoredCpu(shape);
-  const auto known = std::find_if(classes_.begin(), classes_.end(),
-                                  [&](const CpuClass& c) { return c.cpu_milli == cpu; });
-  lanes_[lane] = {.shape = shape,
-                  .cpu_class = static_cast<std::uint32_t>(known - classes_.begin()),
-                  .taken = shape.gpu_milli_total() * score_.table().total_weight()};
-  if (known == classes_.end()) classes_.push_back({.cpu_milli = cpu});
+  shares_.Remove(lane);
+  wholes_.Remove(lane);
+  shapes_[lane] = shape;
+  if (!shape.plain() || shape.gpu_mem_mib != 0) return;
+  if (shape.shares()) {
+    const std::int32_t step = std::gcd(step_, shape.gpu_milli);
+    if (step != step_) SetStep(step);
+  }
+  (shape.shares() ? shares_ : wholes_).Insert(lane);
+  lanes_[lane] = {.taken = shape.gpu_milli_total() * score_.table().total_weight(),
+                  .amount = shape.shares() ? shape.gpu_milli / step_ : shape.gpu_count};
+  // Classes anew: those of shapes that have left their lanes go.
+  classes_.clear();
+  (shares_ | wholes_).ForEach([&](std::size_t i) {
+    const std::int64_t cpu = ScoredCpu(shapes_[i]);
+    const auto known = std::find_if(classes_.begin(), classes_.end(),
+                                    [&](const CpuClass& c) { return c.cpu_milli == cpu; });
+    const auto at = static_cast<std::size_t>(known - classes_.begin());
+    lanes_[i].cpu_class = static_cast<std::uint32_t>(at);
+    if (known == classes_.end()) classes_.push_back(ClassOf(cpu));
+    classes_[at].shared = classes_[at].shared || shares_.contains(i);
+  });
+  without_.assign(classes_.size() * lefts_.size(), 0);
 }
 
-void FgdRows::Begin(const NodeView& node) {
-  ++epoch_;
-  const auto devices = node.devices();
-  model_ = devices[0].model;
-  cpu_free_ = node.cpu_free();
-  part_count_ = 0;
-  whole_ = 0;
-  for (const DeviceFree& device : devices) {
-    if (device.gpu_milli == kMilli) {
-      ++whole_;
-    } else if (device.gpu_milli > 0) {
-      std::size_t i = 0;
-      while (i < part_count_ && parts_[i].left != device.gpu_milli) ++i;
-      if (i == part_count_) parts_[part_count_++] = {.left = device.gpu_milli, .count = 0};
-      ++parts_[i].count;
-    }
-  }
-  const FragmentTable& table = score_.table();
-  const std::size_t row = table.RowOf(model_, cpu_free_);
-  before_ = table.Whole(row, whole_) +
-            static_cast<std::int64_t>(whole_) * table.Part(row, kMilli);
-  for (std::size_t i = 0; i < part_count_; ++i) {
-    before_ += parts_[i].count * table.Part(row, parts_[i].left);
-  }
-}
-
-const FgdRows::CpuClass& FgdRows::At(std::uint32_t cpu_class) {
-  CpuClass& c = classes_[cpu_class];
-  if (c.epoch == epoch_) return c;
-  const FragmentTable& table = score_.table();
-  c.epoch = epoch_;
-  c.row = table.RowOf(model_, cpu_free_ - c.cpu_milli);
-  c.parts = 0;
-  for (std::size_t i = 0; i < part_count_; ++i) {
-    c.parts += parts_[i].count * table.Part(c.row, parts_[i].left);
-  }
+FgdRows::CpuClass FgdRows::ClassOf(std::int64_t cpu_milli) const {
+  const std::int64_t quantum = score_.table().cpu_quantum();
+  CpuClass c;
+  c.cpu_milli = cpu_milli;
+  c.quanta = cpu_milli / quantum;
+  c.rest = cpu_milli % quantum;
   return c;
 }
 
-std::int64_t FgdRows::ChangeOnPart(const CpuClass& after, std::int64_t left,
-                                   const Lane& lane) const {
+bool FgdRows::Begin(const NodeView& node) {
+  if (!score_.table().ByAmounts(node)) return false;
+  const auto devices = node.devices();
   const FragmentTable& table = score_.table();
-  const std::size_t whole = whole_ - (left == kMilli ? 1U : 0U);
-  const std::int64_t others = left == kMilli ? after.parts
-                                             : after.parts - table.Part(after.row, left);
-  return others + table.Part(after.row, left - lane.shape.gpu_milli) +
-         static_cast<std::int64_t>(whole) * table.Part(after.row, kMilli) +
-         table.Whole(after.row, whole) - before_;
+  first_row_ = table.FirstRow(devices[0].model);
+  cpu_quanta_ = node.cpu_free() / table.cpu_quantum();
+  cpu_rest_ = node.cpu_free() - cpu_quanta_ * table.cpu_quantum();
+  std::size_t parts = 0;
+  std::uint32_t whole = 0;
+  std::int32_t odd = 0;
+  for (const DeviceFree& device : devices) {
+    const std::int32_t left = device.gpu_milli;
+    const std::int32_t steps = steps_of_[static_cast<std::size_t>(left)];
+    odd |= left - steps * step_;
+    lefts_[parts].steps = lefts_[parts].counted = steps;
+    parts += static_cast<std::size_t>(left > 0) & static_cast<std::size_t>(left < kMilli);
+    whole += static_cast<std::uint32_t>(left == kMilli);
+  }
+  if (odd != 0) {
+    // Somebody takes amounts that no lane asks.
+    std::int32_t step = step_;
+    for (const DeviceFree& device : devices) step = std::gcd(step, device.gpu_milli);
+    SetStep(step);
+    return Begin(node);
+  }
+  for (std::size_t i = 0; i < parts; ++i) lefts_[i].whole = whole;
+  if (whole > 0) {
+    lefts_[parts] = {.steps = static_cast<std::int32_t>(kMilli) / step_,
+                     .counted = 0,
+                     .whole = whole - 1};
+  }
+  parts_ = parts;
+  choices_ = parts + (whole > 0 ? 1U : 0U);
+  whole_free_ = whole;
+  return true;
 }
 
-std::int64_t FgdRows::Change(const CpuClass& after, const Lane& lane) const {
-  const FragmentTable& table = score_.table();
-  if (lane.shape.shares()) {
-    std::int64_t best = std::numeric_limits<std::int64_t>::min();
-    for (std::size_t i = 0; i < part_count_; ++i) {
-      if (parts_[i].left < lane.shape.gpu_milli) continue;
-      best = std::max(best, ChangeOnPart(after, parts_[i].left, lane));
-    }
-    return whole_ == 0 ? best : std::max(best, ChangeOnPart(after, kMilli, lane));
-  }
-  const std::size_t whole = whole_ - static_cast<std::size_t>(lane.shape.gpu_count);
-  return after.parts + static_cast<std::int64_t>(whole) * table.Part(after.row, kMilli) +
-         table.Whole(after.row, whole) - before_;
+inline void FgdRows::With(CpuClass& c) const {
+  const std::size_t row =
+      first_row_ +
+      score_.table().BucketOf(cpu_quanta_ - c.quanta - static_cast<int>(cpu_rest_ < c.rest));
+  c.part = part_.data() + row * (2 * steps() + 1) + steps();
+  c.whole = whole_.data() + row * kWholeCounts;
+  std::int64_t parts = 0;
+  for (std::size_t i = 0; i < parts_; ++i) parts += c.part[lefts_[i].steps];
+  c.parts = parts;
 }
 
 void FgdRows::ScoreRow(const NodeView& node, const LaneMask& asked, Score* out) {
-  const bool by_amounts = score_.table().ByAmounts(node);
-  if (by_amounts) Begin(node);
-  asked.ForEach([&](std::size_t i) {
-    const Lane& lane = lanes_[i];
-    if (by_amounts && lane.shape.plain() && lane.shape.gpu_mem_mib == 0) {
-      out[i] = score_.Rank(lane.taken + Change(At(lane.cpu_class), lane));
-    } else {
-      out[i] = BestOnNode(node, lane.shape, score_, Fgd::kDeviceOrder, lane.shape.shares()).score;
+  const LaneMask told = Begin(node) ? asked & (shares_ | wholes_) : LaneMask();
+  (asked - told).ForEach([&](std::size_t i) {
+    const Shape& shape = shapes_[i];
+    out[i] = BestOnNode(node, shape, score_, Fgd::kDeviceOrder, shape.shares()).score;
+  });
+  if (told.empty()) return;
+  CpuClass now;
+  With(now);
+  const std::int64_t before = now.parts + now.whole[whole_free_];
+  // All of them: to find out which are asked about costs as much.
+  const std::size_t choices = choices_;
+  std::int64_t* next = without_.data();
+  for (CpuClass& c : classes_) {
+    With(c);
+    if (c.shared) {
+      for (std::size_t choice = 0; choice < choices; ++choice) {
+        next[choice] = Without(c, lefts_[choice]) - before;
+      }
     }
+    next += choices;
+    c.parts -= before;
+  }
+  const Lane* const lanes = lanes_.data();
+  const CpuClass* const classes = classes_.data();
+  (told & wholes_).ForEach([&](std::size_t i) {
+    const Lane& lane = lanes[i];
+    const CpuClass& after = classes[lane.cpu_class];
+    out[i] = score_.Rank(lane.taken + after.parts +
+                         after.whole[whole_free_ - static_cast<std::uint32_t>(lane.amount)]);
+  });
+  (told & shares_).ForEach([&](std::size_t i) {
+    const Lane& lane = lanes[i];
+    const std::int64_t* const part = classes[lane.cpu_class].part - lane.amount;
+    const std::int64_t* const without = without_.data() + lane.cpu_class * choices;
+    std::int64_t change = without[0] + part[lefts_[0].steps];
+    for (std::size_t choice = 1; choice < choices; ++choice) {
+      change = std::max(change, without[choice] + part[lefts_[choice].steps]);
+    }
+    out[i] = score_.Rank(lane.taken + change);
   });
 }
 
 NodeChoice FgdRows::Best(const NodeView& node, std::size_t i, DeviceOrder order) {
-  const Lane& lane = lanes_[i];
-  if (!score_.table().ByAmounts(node) || !lane.shape.plain() || lane.shape.gpu_mem_mib != 0) {
-    return BestOnNode(node, lane.shape, score_, order, lane.shape.shares());
+  const bool shares = shares_.contains(i);
+  if (!(shares || wholes_.contains(i)) || !Begin(node)) {
+    return BestOnNode(node, shapes_[i], score_, order, shapes_[i].shares());
   }
-  Begin(node);
-  const CpuClass& after = At(lane.cpu_class);
+  const Lane& lane = lanes_[i];
+  CpuClass after;
+  With(after);
+  const std::int64_t before = after.parts + after.whole[whole_free_];
+  after = classes_[lane.cpu_class];
+  With(after);
   NodeChoice best;
-  if (!lane.shape.shares()) {
-    best.choice = ChooseDevices(node, lane.shape, order);
-    best.score = score_.Rank(lane.taken + Change(after, lane));
+  if (!shares) {
+    best.choice = ChooseDevices(node, shapes_[i], order);
+    best.score = score_.Rank(lane.taken + after.parts - before +
+                             after.whole[whole_free_ - static_cast<std::uint32_t>(lane.amount)]);
     return best;
   }
+  // The best of the choices, and how much is left on it; a later one wins ties if it comes first.
   const auto devices = node.devices();
+  const auto first_with = [&](std::int32_t steps) {
+    std::size_t d = 0;
+    while (devices[d].gpu_milli != steps * step_) ++d;
+    return d;
+  };
+  std::size_t best_device = 0;
   std::int32_t best_left = 0;
-  std::int32_t last_left = -1;
-  for (std::size_t d = 0; d < devices.size(); ++d) {
-    const std::int32_t left = devices[d].gpu_milli;
-    if (left < lane.shape.gpu_milli || left == last_left) continue;
-    last_left = left;
-    const Score score = score_.Rank(lane.taken + ChangeOnPart(after, left, lane));
-    const bool first = best.choice.devices.empty();
-    if (!first && score < best.score) continue;
-    if (!first && score == best.score &&
-        !(order == DeviceOrder::kFullestFirst && left < best_left)) {
+  for (std::size_t choice = 0; choice < choices_; ++choice) {
+    const Left& left = lefts_[choice];
+    if (left.steps < lane.amount || left.steps == best_left) continue;
+    const Score score = score_.Rank(lane.taken + Without(after, left) - before +
+                                    after.part[left.steps - lane.amount]);
+    if (best_left != 0 && score < best.score) continue;
+    const std::size_t device = first_with(left.steps);
+    if (best_left != 0 && score == best.score &&
+        !(order == DeviceOrder::kFullestFirst ? left.steps < best_left : device < best_device)) {
       continue;
     }
-    best = {.choice = DeviceMask::Of(static_cast<int>(d)), .score = score};
-    best_left = left;
+    best.score = score;
+    best_device = device;
+    best_left = left.steps;
   }
+  best.choice = DeviceMask::Of(static_cast<int>(best_device));
   return best;
 }
 

@@ -93,12 +93,12 @@ std::size_t FragmentTable::SearchCpuBucket(std::int64_t cpu_free) const {
 }
 
 void FragmentTable::SetCpuBuckets() {
-  constexpr std::int64_t kMost = 1 << 16;
+  constexpr std::int64_t kMost = 1 << 20;
   std::int64_t quantum = 0;
   for (const std::int64_t bound : cpu_bounds_) quantum = std::gcd(quantum, bound);
   cpu_bucket_ = {0};
   if (quantum == 0) return;
-  cpu_quantum_ = static_cast<std::size_t>(quantum);
+  cpu_quantum_ = quantum;
   const std::int64_t quanta = cpu_bounds_.back() / quantum;
   cpu_bucket_.clear();
   if (quanta >= kMost) return;
@@ -111,19 +111,15 @@ template <class LeftOf>
 std::int64_t FragmentTable::UsableWith(const NodeView& node, std::int64_t cpu_free,
                                        LeftOf left_of) const {
   const auto devices = node.devices();
-  const std::size_t row = RowOf(devices[0].model, cpu_free);
+  const Row row = RowAt(RowNumber(devices[0].model, cpu_free));
   std::int64_t usable = 0;
   std::size_t whole = 0;
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const std::int64_t left = left_of(i);
-    usable += Part(row, left);
+    usable += row.Part(left);
     whole += left == kMilli ? 1U : 0U;
   }
-  return usable + Whole(row, whole);
-}
-
-bool FragmentTable::ByAmounts(const NodeView& node) const {
-  return plain_ && node.plain() && std::has_single_bit(node.models()) && !targets_.empty();
+  return usable + row.Whole(whole);
 }
 
 template <class FreeOf>

@@ -2,6 +2,7 @@
 #ifndef GPUSCHED_POLICY_SCORE_FGD_H_
 #define GPUSCHED_POLICY_SCORE_FGD_H_
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -42,12 +43,9 @@ class GPUSCHED_EXPORT Fgd {
   std::unique_ptr<RowScorer> Rows() const;
 
   const FragmentTable& table() const { return table_; }
-  // The score of a gradient F_before − F_after, × the target's total weight.
+  // The score of a gradient F_before − F_after of one node, × the target's total weight.
   Score Rank(std::int64_t gradient) const {
-    if (gradient < thresholds_.front()) return 0;
-    if (gradient >= thresholds_.back()) return range().hi;
-    const std::size_t bucket = static_cast<std::size_t>(gradient - thresholds_.front()) >> shift_;
-    const std::uint8_t least = least_[bucket];
+    const std::uint8_t least = least_[static_cast<std::size_t>(gradient - lowest_) >> shift_];
     return static_cast<Score>(least + (gradient >= thresholds_[least] ? 1 : 0));
   }
 
@@ -55,10 +53,12 @@ class GPUSCHED_EXPORT Fgd {
   explicit Fgd(FragmentTable table);
 
   FragmentTable table_;
-  // Score s needs a gradient of at least thresholds_[s − 1].
-  std::array<std::int64_t, 99> thresholds_{};
-  // By gradient above the first threshold, in steps that hold at most one further threshold each:
-  // the score at the beginning of the step.
+  static constexpr std::size_t kThresholds = 99;
+  // Score s needs a gradient of at least thresholds_[s − 1]; one more, which none reaches.
+  std::array<std::int64_t, kThresholds + 1> thresholds_{};
+  // By gradient from the lowest that there can be on, in steps that hold at most one further
+  // threshold each: the score at the beginning of the step.
+  std::int64_t lowest_ = 0;
   unsigned shift_ = 0;
   std::vector<std::uint8_t> least_;
 };

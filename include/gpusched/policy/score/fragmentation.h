@@ -58,19 +58,44 @@ class GPUSCHED_EXPORT FragmentTable {
   // O(devices × target shapes).
   std::vector<std::int64_t> UsableByDevice(const NodeView& node) const;
 
-  // Whether Usable of the node is a sum over the amounts that are left on its devices, so that the
-  // three below tell it: Σ Part over the devices, which is 0 for one with nothing left, + Whole of
-  // how many are wholly free. `row` is RowOf the model of its devices and the free CPU.
-  bool ByAmounts(const NodeView& node) const;
-  std::size_t RowOf(std::uint32_t model, std::int64_t cpu_free) const {
-    return std::min<std::size_t>(model, models_ - 1) * (cpu_bounds_.size() + 1) +
-           CpuBucket(cpu_free);
+  // Whether Usable of the node is a sum over the amounts that are left on its devices, so that a
+  // Row tells it.
+  bool ByAmounts(const NodeView& node) const {
+    return plain_ && node.plain() && node.one_model() && !targets_.empty() && !cpu_bucket_.empty();
   }
-  std::int64_t Part(std::size_t row, std::int64_t left) const {
-    return left * one_device_[row * left_buckets_ + left_bucket_[static_cast<std::size_t>(left)]];
+  // The sum's terms for devices of one model beside so much free CPU: Usable is Σ Part over the
+  // devices, which is 0 for one with nothing left, + Whole of how many are wholly free.
+  struct Row {
+    const std::uint16_t* bucket = nullptr;  // by milli left
+    const std::int64_t* one = nullptr;      // by bucket
+    const std::int64_t* many = nullptr;     // by count
+
+    std::int64_t Part(std::int64_t left) const {
+      return left * one[bucket[static_cast<std::size_t>(left)]];
+    }
+    std::int64_t Whole(std::size_t count) const {
+      return kMilli * static_cast<std::int64_t>(count) * many[count];
+    }
+  };
+  // There is one for each model and each bucket of free CPU; a row's number is below rows().
+  std::size_t rows() const { return models_ * (cpu_bounds_.size() + 1); }
+  std::size_t RowNumber(std::uint32_t model, std::int64_t cpu_free) const {
+    return FirstRow(model) + CpuBucket(cpu_free);
   }
-  std::int64_t Whole(std::size_t row, std::size_t count) const {
-    return kMilli * static_cast<std::int64_t>(count) * many_devices_[row * kWholeCounts + count];
+  // The same in two parts. CPU counts in whole quanta: FirstRow + BucketOf(cpu_free / quantum,
+  // rounded down).
+  std::size_t FirstRow(std::uint32_t model) const {
+    return std::min<std::size_t>(model, models_ - 1) * (cpu_bounds_.size() + 1);
+  }
+  std::int64_t cpu_quantum() const { return cpu_quantum_; }
+  std::size_t BucketOf(std::int64_t quanta) const {
+    const auto last = static_cast<std::int64_t>(cpu_bucket_.size()) - 1;
+    return cpu_bucket_[static_cast<std::size_t>(std::clamp<std::int64_t>(quanta, 0, last))];
+  }
+  Row RowAt(std::size_t number) const {
+    return {.bucket = left_bucket_.data(),
+            .one = one_device_.data() + number * left_buckets_,
+            .many = many_devices_.data() + number * kWholeCounts};
   }
 
   // F × total weight: idle × total weight − usable.
@@ -95,9 +120,7 @@ class GPUSCHED_EXPORT FragmentTable {
   // How many of the bounds the free CPU covers.
   std::size_t CpuBucket(std::int64_t cpu_free) const {
     if (cpu_bucket_.empty()) return SearchCpuBucket(cpu_free);
-    if (cpu_free < 0) return 0;
-    const auto at = static_cast<std::size_t>(cpu_free) / cpu_quantum_;
-    return cpu_bucket_[std::min(at, cpu_bucket_.size() - 1)];
+    return cpu_free < 0 ? 0 : BucketOf(cpu_free / cpu_quantum_);
   }
   std::size_t SearchCpuBucket(std::int64_t cpu_free) const;
   void SetCpuBuckets();
@@ -108,7 +131,7 @@ class GPUSCHED_EXPORT FragmentTable {
   std::vector<std::int64_t> cpu_bounds_;  // their CPU requests, ascending
   // Bounds are multiples of the quantum; the bucket by how many quanta are free. Empty: they are
   // too many.
-  std::size_t cpu_quantum_ = 1;
+  std::int64_t cpu_quantum_ = 1;
   std::vector<std::uint16_t> cpu_bucket_ = {0};
   std::array<std::uint16_t, kMilli + 1> left_bucket_{};  // by milli left
   std::size_t left_buckets_ = 0;
