@@ -175,6 +175,26 @@ Use it in a with block: what was done is kept at the end, and taken back if an e
           },
           "Names of all nodes in node order.")
       .def(
+          "intern",
+          [](PyCluster& self, const PyShape& shape) { return self.Intern(shape).slot; },
+          py::arg("shape"), R"(The number of a shape in this cluster, for Scheduler.place_many.
+
+Equal shapes have one number, for the life of the cluster. Raises InvalidSpec as place does.)")
+      .def(
+          "node_name",
+          [](const PyCluster& self, const py::object& number) {
+            const NodeTable& nodes = self.state().nodes();
+            const std::int64_t slot = WholeNumber(number, "node", "number");
+            if (slot < 0 || slot >= nodes.slots() || !nodes.live(static_cast<std::uint32_t>(slot))) {
+              Raise(FieldError(absl::StatusCode::kNotFound, "node", "number", absl::StrCat(slot),
+                               "no node of this number is in the cluster"));
+            }
+            const NodeId id = nodes.id(static_cast<std::uint32_t>(slot));
+            return std::string(self.state().node_name(id));
+          },
+          py::arg("number"),
+          "The name of the node of this number, as in Placements.nodes. Raises NotFound.")
+      .def(
           "task",
           [](const PyCluster& self, const py::object& name) {
             return TaskInfo(self.state(), self.FindTask(Text(name, "task", "name")).slot);
@@ -187,11 +207,11 @@ Use it in a with block: what was done is kept at the end, and taken back if an e
             for (std::uint32_t slot = 0; slot < self.state().tasks().slots(); ++slot) {
               if (self.state().tasks().live(slot)) tasks.push_back(TaskInfo(self.state(), slot));
             }
-            std::sort(tasks.begin(), tasks.end(),
+            std::stable_sort(tasks.begin(), tasks.end(),
                       [](const PyTaskInfo& a, const PyTaskInfo& b) { return a.name < b.name; });
             return tasks;
           },
-          "All running tasks, sorted by name.")
+          "All running tasks, sorted by name; those of batches have none.")
       .def_property_readonly(
           "node_count", [](const PyCluster& self) { return self.state().node_count(); },
           "How many nodes there are.")

@@ -10,6 +10,7 @@
 #include "node_info.h"
 #include "policy.h"
 #include "status.h"
+#include "search_path.h"
 
 namespace gpusched::bindings {
 namespace {
@@ -77,6 +78,9 @@ void DefineReading(PyEngineClass& type) {
       .def_property_readonly(
           "version", [](const PyEngine& self) { return self.engine().version(); },
           "Counts the changes; a plan is made for one version.")
+      .def_property_readonly(
+          "path_counts", [](const PyEngine& self) { return PathDict(self.engine().path_counts()); },
+          "How many searches for a place were computed in which way.")
       .def_property_readonly(
           "state_hash",
           [](const PyEngine& self) {

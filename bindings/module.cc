@@ -3,6 +3,7 @@
 
 #include "account.h"
 #include "catalog.h"
+#include "batch.h"
 #include "cluster.h"
 #include "engine.h"
 #include "fragmentation.h"
@@ -34,6 +35,7 @@ PYBIND11_MODULE(_core, module) {
   gpusched::bindings::BindPolicy(module);
   gpusched::bindings::BindFragmentation(module);
   gpusched::bindings::BindRefusal(module);
+  gpusched::bindings::BindBatch(module);
   gpusched::bindings::BindScheduler(module);
   gpusched::bindings::BindTaskGroup(module);
   gpusched::bindings::BindJob(module);

@@ -5,14 +5,17 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "arguments.h"
+#include "batch.h"
 #include "cluster.h"
 #include "gpusched/engine/scheduler.h"
 #include "gpusched/spec/field_error.h"
 #include "policy.h"
 #include "refusal.h"
+#include "search_path.h"
 #include "sharing.h"
 #include "status.h"
 
@@ -68,10 +71,10 @@ std::string DecisionText(const PyDecision& self) {
 
 class PyScheduler {
  public:
-  PyScheduler(std::shared_ptr<PyCluster> cluster, py::object policy)
+  PyScheduler(std::shared_ptr<PyCluster> cluster, py::object policy, const py::object& path)
       : cluster_(std::move(cluster)),
         policy_(std::move(policy)),
-        scheduler_(Materialise(*cluster_, policy_)) {}
+        scheduler_(Materialise(*cluster_, policy_, PathNamed(path, "scheduler"))) {}
 
   const std::shared_ptr<PyCluster>& cluster() const { return cluster_; }
   const py::object& policy() const { return policy_; }
@@ -101,6 +104,26 @@ class PyScheduler {
     RaiseIfError(scheduler_.Commit(name, decision.decision).status());
   }
 
+  PyPlacements PlaceMany(const py::object& shapes) {
+    const std::vector<ShapeId> ids = ShapeColumn(shapes);
+    cluster_->RequireWritable();
+    const PyCluster::Deciding deciding(*cluster_);
+    // What the batch before has left is used again.
+    batch_.resize(ids.size());
+    RaiseIfError(scheduler_.PlaceMany(ids, batch_));
+    return Columns(batch_);
+  }
+
+  void ReleaseMany(const py::object& tasks) {
+    const std::vector<TaskId> ids = TaskColumn(tasks);
+    cluster_->RequireWritable();
+    Transaction transaction(cluster_->mutable_state());
+    for (const TaskId task : ids) RaiseIfError(transaction.Release(task));
+    transaction.Commit();
+  }
+
+  py::dict PathCountsOf() const { return PathDict(scheduler_.path_counts()); }
+
   void Release(const py::object& task) {
     const std::string name = Text(task, "task", "name");
     cluster_->RequireWritable();
@@ -108,15 +131,17 @@ class PyScheduler {
   }
 
  private:
-  static Scheduler Materialise(PyCluster& cluster, py::object& policy) {
+  static Scheduler Materialise(PyCluster& cluster, py::object& policy, SearchPath path) {
     policy = PolicyOf(policy);
     cluster.RequireIdle();
-    return Scheduler(cluster.mutable_state(), BuildPolicy(policy, cluster.mutable_state()));
+    return Scheduler(cluster.mutable_state(), BuildPolicy(policy, cluster.mutable_state()), {},
+                     {.path = path});
   }
 
   std::shared_ptr<PyCluster> cluster_;  // outlives the scheduler below
   py::object policy_;
   Scheduler scheduler_;
+  std::vector<BatchPlacement> batch_;
 };
 
 }  // namespace
@@ -160,7 +185,8 @@ True if a place was found.)")
       .def_property_readonly(
           "shape", [](const PyDecision& d) { return ShapeOf(d.shape); }, "What was asked.")
       .def_property_readonly(
-          "path", [](const PyDecision&) { return "scan"; },
+          "path",
+          [](const PyDecision& d) { return std::string(DecisionPathName(d.decision.path)); },
           "How the answer was computed; all ways give the same answer.")
       .def_property_readonly("text", &DecisionText, "One line for people.")
       .def("__repr__", [](const PyDecision& d) {
@@ -179,8 +205,13 @@ True if a place was found.)")
 >>> print(scheduler.decide(gs.Shape(cpu=4, gpu=2)).reason)
 0 of 1 nodes take it: 1 TooFewWholeDevices; nearest is 'n1': 2 whole devices asked, 1 free
 >>> scheduler.release("job-1"))")
-      .def(py::init<std::shared_ptr<PyCluster>, py::object>(), py::arg("cluster"),
-           py::arg("policy"), R"(Schedules on `cluster` by `policy`: a Policy, or the name of one.
+      .def(py::init<std::shared_ptr<PyCluster>, py::object, const py::object&>(),
+           py::arg("cluster"), py::arg("policy"), py::kw_only(), py::arg("path") = "auto",
+           R"(Schedules on `cluster` by `policy`: a Policy, or the name of one.
+
+path: how places are looked for: "scan" (every node, each time), "index" (scores are kept from
+    decision to decision, if the policy is one of this library's that depends on the node alone), or
+    "auto". Decisions are the same.
 
 Raises InvalidSpec or NotFound for a policy that cannot be built for this cluster.)")
       .def("decide", &PyScheduler::Decide, py::arg("shape"), R"(Where would a task go, now?
@@ -198,6 +229,29 @@ AlreadyExists for a running name, PreconditionFailed while a transaction is open
 
 Raises PreconditionFailed if it does not fit any more, NotFound if the node is gone, InvalidSpec for
 a decision without a place.)")
+      .def("place_many", &PyScheduler::PlaceMany, py::arg("shapes"),
+           R"(Decides and places one task after the other, each seeing those before it.
+
+shapes: numbers that Cluster.intern gave, as an array. The tasks have no names, but the numbers that
+    come out; what finds no place is left out.
+
+Raises as place; then none of them is placed.
+
+>>> import libgpusched as gs
+>>> cluster = gs.Cluster()
+>>> cluster.add_node("n1", cpu=16, gpus=2, model="T4")
+>>> scheduler = gs.Scheduler(cluster, "best_fit")
+>>> half = cluster.intern(gs.Shape(cpu=1, gpu=0.5))
+>>> batch = scheduler.place_many([half] * 5)
+>>> batch.placed, batch.devices.tolist()
+(4, [1, 1, 2, 2, 0])
+>>> scheduler.release_many(batch.tasks[:batch.placed]))")
+      .def("release_many", &PyScheduler::ReleaseMany, py::arg("tasks"),
+           R"(Takes the resources of tasks without names back, by number: all of them, or none.
+
+Raises NotFound if one is not running (any more), InvalidSpec for what is no array of numbers.)")
+      .def_property_readonly("path_counts", &PyScheduler::PathCountsOf,
+                             "How many decisions were computed in which way.")
       .def("release", &PyScheduler::Release, py::arg("task"),
            "Takes a task's resources back. Raises NotFound if it is not running (any more).")
       .def_property_readonly("cluster", &PyScheduler::cluster, "The cluster.")

@@ -17,6 +17,7 @@
 #include "gpusched/sim/openb.h"
 #include "gpusched/spec/field_error.h"
 #include "policy.h"
+#include "search_path.h"
 #include "spec.h"
 #include "status.h"
 
@@ -48,13 +49,14 @@ std::int64_t Devices(const Workload& workload) {
 // Ctrl-C is noticed.
 FillResult Fill(const PyWorkload& workload, const py::object& policy, const py::object& seed,
                 const py::object& to, const py::object& cpu_norm_milli,
-                const py::object& gpu_norm_milli, bool keep_placements,
+                const py::object& gpu_norm_milli, bool keep_placements, const py::object& path,
                 const py::object& progress) {
   FillOptions options{.seed = Seed(seed, "fill", "seed"),
                       .to = RealNumber(to, "fill", "to"),
                       .norms = {.cpu_milli = WholeNumber(cpu_norm_milli, "fill", "cpu_norm_milli"),
                                 .gpu_milli = WholeNumber(gpu_norm_milli, "fill", "gpu_norm_milli")},
                       .keep_placements = keep_placements,
+                      .search = {.path = PathNamed(path, "fill")},
                       .progress = {}};
   if (!progress.is_none() && PyCallable_Check(progress.ptr()) == 0) {
     Raise(InvalidField("fill", "progress", Shown(progress), "use a function of (done, total)"));
@@ -231,7 +233,7 @@ void BindSim(py::module_& module) {
       .def_readonly("seconds", &FillResult::seconds, "Time of all decisions and commits.")
       .def_readonly("latency_ns", &FillResult::latency, "Time of one decision and commit.")
       .def_property_readonly(
-          "path", [](const FillResult& r) { return py::dict(py::arg("scan") = r.scans); },
+          "path", [](const FillResult& r) { return PathDict(r.paths); },
           "How many decisions were computed in which way.")
       .def_property_readonly(
           "placements_digest", [](const FillResult& r) { return Hex(r.placements_digest); },
@@ -254,7 +256,7 @@ void BindSim(py::module_& module) {
              py::arg("seed") = 1, py::arg("to") = 1.3,
              py::arg("cpu_norm_milli") = ScoreNorms().cpu_milli,
              py::arg("gpu_norm_milli") = ScoreNorms().gpu_milli, py::arg("keep_placements") = false,
-             py::arg("progress") = py::none(),
+             py::arg("path") = "auto", py::arg("progress") = py::none(),
              R"(One run of the fill experiment: pods arrive until the cluster is over-full.
 
 The protocol of Weng et al. (USENIX ATC 2023, section 6.2): pods arrive in random order, clones of
@@ -264,6 +266,8 @@ not fit is dropped. Equal arguments give equal placements everywhere.
 policy: the name of a built-in one, or a Policy. By name, "fgd" measures against the pods' own
     distribution, and "random" draws by seed.
 seed: of the orders of pods and nodes. to: 0.01 to 100.
+path: how places are looked for: "scan" (every node, each time), "index", or "auto". Placements are
+    the same.
 progress: called now and then with (arrivals decided, arrivals in all); it may raise, or return
     False to stop, which raises Cancelled. Other threads run meanwhile.
 

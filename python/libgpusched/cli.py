@@ -140,6 +140,12 @@ def _parser() -> _Parser:
         default=1.3,
         help="requested GPUs over capacity at which arrivals stop (default: 1.3)",
     )
+    runs.add_argument(
+        "--path",
+        choices=("auto", "scan", "index"),
+        default="auto",
+        help="how places are looked for; placements are the same (default: auto)",
+    )
     output = fill.add_argument_group("what is written beside the table")
     output.add_argument("--json", metavar="FILE", help="every run with all its numbers")
     output.add_argument(
@@ -263,6 +269,7 @@ def _run_all(arguments: argparse.Namespace, experiment: Experiment, outputs: _Ou
             seeds=seeds,
             seed_base=arguments.seed_base,
             keep_placements=outputs.placements is not None,
+            path=arguments.path,
             progress=lambda part: bar.update(task, completed=part),
         ):
             outputs.add(result)

@@ -17,7 +17,7 @@ import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import SupportsIndex, TypedDict
+from typing import Literal, SupportsIndex, TypeAlias, TypedDict
 
 from libgpusched._core import FillResult, Policy, Workload, __version__, policy_names, run_fill
 from libgpusched.errors import InvalidSpec
@@ -88,6 +88,9 @@ def fill_policies() -> list[str]:
     return [name for name in policy_names() if name != "mig_start"]
 
 
+SearchPath: TypeAlias = Literal["auto", "scan", "index"]
+
+
 class LatencyJson(TypedDict):
     """Nanoseconds."""
 
@@ -140,6 +143,7 @@ class Experiment:
         seeds: int = 10,
         seed_base: int = 1,
         keep_placements: bool = False,
+        path: SearchPath = "auto",
         progress: Callable[[float], object] | None = None,
     ) -> Iterator[FillResult]:
         """Runs one after another, yielding each result; arguments as in fill.
@@ -170,6 +174,7 @@ class Experiment:
                 seed=seed,
                 to=self.to,
                 keep_placements=keep_placements,
+                path=path,
                 progress=part_done,
             )
             self.runs.append(result)
@@ -237,6 +242,7 @@ def fill(
     seed_base: int = 1,
     to: float = 1.3,
     keep_placements: bool = False,
+    path: SearchPath = "auto",
     progress: Callable[[float], object] | None = None,
 ) -> Experiment:
     """Fills a cluster under each policy with each seed, and reports how much of it gets sold.
@@ -246,6 +252,7 @@ def fill(
     seeds, seed_base: how many seeds are run, from which on; seeds order pods and nodes.
     to: requested GPUs over capacity at which arrivals stop, 0.01 to 100.
     keep_placements: whether results carry every placement.
+    path: how places are looked for, see run_fill; placements are the same.
     progress: called now and then with the part that is done, 0 to 1. It may raise to stop.
 
     Raises InvalidSpec, NotFound (policy) or PreconditionFailed; see run_fill for the protocol.
@@ -256,6 +263,7 @@ def fill(
         seeds=seeds,
         seed_base=seed_base,
         keep_placements=keep_placements,
+        path=path,
         progress=progress,
     ):
         pass

@@ -183,7 +183,8 @@ absl::StatusOr<FillResult> RunFill(const Workload& workload, std::string_view po
   if (!table.ok()) return table.status();
   auto score = registry.Build(policy, parameters, state);
   if (!score.ok()) return score.status();
-  Scheduler scheduler(state, *std::move(score));
+  Scheduler scheduler(state, *std::move(score), {}, options.search);
+  scheduler.Prepare(shapes);
 
   FillResult result;
   result.policy = std::string(policy);
@@ -231,7 +232,6 @@ absl::StatusOr<FillResult> RunFill(const Workload& workload, std::string_view po
     } else {
       ++result.failed[static_cast<std::size_t>(decision->refusal.dominant())];
     }
-    result.scans += decision->path == DecisionPath::kScan ? 1 : 0;
     digest.Add(sequence, name, node, decision->placement.devices, pod.shape.gpu_milli);
     if (options.keep_placements) {
       result.placements.push_back({.sequence = sequence,
@@ -250,6 +250,7 @@ absl::StatusOr<FillResult> RunFill(const Workload& workload, std::string_view po
   if (options.progress) options.progress(total, total);
 
   result.decisions = total;
+  result.paths = scheduler.path_counts();
   result.seconds =
       static_cast<double>(std::accumulate(samples.begin(), samples.end(), std::int64_t{0})) * 1e-9;
   result.latency = Summarise(samples);

@@ -97,6 +97,122 @@ TEST(Scheduler, ACommittedDecisionCountsLikeAPlacedOne) {
   EXPECT_GT(nodes.size(), 2U) << "each decision draws anew";
 }
 
+TEST(Scheduler, TheOutcomeOfARefusalComesWithoutTheAccountIfAsked) {
+  TestCluster cluster;
+  cluster.AddNode(GpuNode("a", 1));
+  Scheduler scheduler(cluster.state, BestFit());
+  const ShapeId one = cluster.Intern(WholeGpus(1));
+  const ShapeId two = cluster.Intern(WholeGpus(2));
+  ASSERT_TRUE(scheduler.Place("t", one, RefusalDetail::kOutcome)->placed());
+  const auto wait = scheduler.Decide(one, RefusalDetail::kOutcome);
+  EXPECT_EQ(wait->kind, DecisionKind::kWait);
+  EXPECT_EQ(wait->refusal.outcome, Outcome::kWait);
+  EXPECT_EQ(wait->refusal.count(Reason::kTooFewWholeDevices), 0U);
+  EXPECT_EQ(scheduler.Decide(two, RefusalDetail::kOutcome)->kind, DecisionKind::kReject);
+  cluster.AddNode(GpuNode("b", 2));
+  EXPECT_EQ(scheduler.Decide(two, RefusalDetail::kOutcome)->kind, DecisionKind::kPlace);
+}
+
+TEST(Scheduler, ABatchPlacesWhatOneAfterTheOtherWould) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    TestCluster one;
+    TestCluster two;
+    std::vector<ShapeId> shapes;
+    for (TestCluster* cluster : {&one, &two}) {
+      Rng rng(seed);
+      FillRandomly(*cluster, rng, 20);
+      shapes.clear();
+      for (int i = 0; i < 30; ++i) shapes.push_back(cluster->Intern(RandomShape(rng)));
+    }
+    if (one.state.capacity()[ResourceKind::kGpuMilli] == 0) continue;  // asks for GPUs are errors
+    Scheduler single(one.state, Random{seed});
+    Scheduler batch(two.state, Random{seed});
+    std::vector<BatchPlacement> out(shapes.size());
+    ASSERT_TRUE(IsOk(batch.PlaceMany(shapes, out)));
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+      const auto decision = single.Place("batch-" + std::to_string(i), shapes[i]);
+      ASSERT_TRUE(IsOk(decision.status()));
+      ASSERT_EQ(out[i].kind, decision->kind);
+      if (!decision->placed()) continue;
+      EXPECT_EQ(out[i].node, decision->placement.node);
+      EXPECT_EQ(out[i].devices, decision->placement.devices);
+      EXPECT_EQ(out[i].score, decision->score);
+      EXPECT_EQ(two.state.task_name(out[i].task), "");
+    }
+    EXPECT_EQ(batch.sequence(), single.sequence());
+    // Without their names they are not the same tasks, but what is free is.
+    for (const std::uint32_t slot : one.state.nodes().order()) {
+      EXPECT_EQ(one.state.nodes().used(slot), two.state.nodes().used(slot));
+    }
+  }
+}
+
+TEST(Scheduler, ABatchIsPlacedWholeOrNotAtAll) {
+  TestCluster cluster;
+  cluster.AddNode(GpuNode("a", 4));
+  Scheduler scheduler(cluster.state, BestFit());
+  const ShapeId one = cluster.Intern(WholeGpus(1));
+  const std::uint64_t hash = cluster.hash();
+  const std::vector<ShapeId> shapes = {one, one, ShapeId{.slot = 77}};
+  std::vector<BatchPlacement> out(3);
+  EXPECT_TRUE(Refused(scheduler.PlaceMany(shapes, out), Code::kInvalidArgument, {"shape", "#77"}));
+  EXPECT_EQ(cluster.hash(), hash);
+  EXPECT_EQ(scheduler.sequence(), 0U);
+  out.resize(2);
+  EXPECT_TRUE(
+      Refused(scheduler.PlaceMany(shapes, out), Code::kInvalidArgument, {"out", "2", "3"}));
+}
+
+TEST(Scheduler, ATaskWithoutANameIsKnownByItsHandle) {
+  TestCluster cluster;
+  cluster.AddNode(GpuNode("a", 2));
+  Scheduler scheduler(cluster.state, BestFit());
+  const ShapeId one = cluster.Intern(WholeGpus(1));
+  const std::uint64_t hash = cluster.hash();
+  const auto first = scheduler.PlaceUnnamed(one);
+  ASSERT_TRUE(IsOk(first.status()));
+  const std::uint64_t with_one = cluster.hash();
+  EXPECT_NE(with_one, hash);
+  const auto second = scheduler.PlaceUnnamed(one);
+  EXPECT_NE(cluster.hash(), with_one);
+  EXPECT_EQ(scheduler.PlaceUnnamed(one)->kind, DecisionKind::kWait);
+  EXPECT_EQ(cluster.state.FindTask(""), std::nullopt);
+  EXPECT_TRUE(IsOk(scheduler.Release(second->task)));
+  EXPECT_EQ(cluster.hash(), with_one);
+  EXPECT_TRUE(IsOk(scheduler.Release(first->task)));
+  EXPECT_TRUE(Refused(scheduler.Release(first->task), Code::kNotFound, {"not running"}));
+  EXPECT_EQ(cluster.hash(), hash);
+  // A slot that had a task with a name before, and has one again afterwards.
+  ASSERT_TRUE(IsOk(scheduler.Place("named", one).status()));
+  ASSERT_TRUE(IsOk(scheduler.Release(*cluster.state.FindTask("named"))));
+  const auto third = scheduler.PlaceUnnamed(one);
+  EXPECT_EQ(cluster.state.task_name(third->task), "");
+  EXPECT_EQ(cluster.state.FindTask("named"), std::nullopt);
+  {
+    Transaction transaction(cluster.state);
+    ASSERT_TRUE(IsOk(transaction.Release(third->task)));
+    ASSERT_TRUE(IsOk(transaction.PlaceUnnamed(one, {*cluster.state.FindNode("a"), Devices({1})}).status()));
+  }
+  EXPECT_TRUE(IsOk(scheduler.Release(third->task)));
+  EXPECT_EQ(cluster.hash(), hash);
+}
+
+TEST(Scheduler, CountsDecisionsByTheWayInWhichTheyWereComputed) {
+  TestCluster cluster;
+  for (int i = 0; i < 20; ++i) cluster.AddNode(GpuNode("n" + std::to_string(i), 1));
+  const ShapeId one = cluster.Intern(WholeGpus(1));
+  Scheduler by_index(cluster.state, BestFit());
+  EXPECT_EQ(by_index.Decide(one)->path, DecisionPath::kIndex);
+  EXPECT_EQ(by_index.path_counts(), (PathCounts{0, 1}));
+  EXPECT_GT(by_index.index_bytes(), 0U);
+  Scheduler by_scan(cluster.state, BestFit(), {}, {.path = SearchPath::kScan});
+  EXPECT_EQ(by_scan.Decide(one)->path, DecisionPath::kScan);
+  EXPECT_EQ(by_scan.path_counts(), (PathCounts{1, 0}));
+  EXPECT_EQ(by_scan.index_bytes(), 0U);
+  Scheduler random(cluster.state, Random{1}, {}, {.path = SearchPath::kIndex});
+  EXPECT_EQ(random.Decide(one)->path, DecisionPath::kScan);
+}
+
 TEST(Scheduler, RefusesRequestsThatAreErrors) {
   TestCluster cluster;
   Scheduler scheduler(cluster.state, BestFit());

@@ -156,9 +156,25 @@ TEST_P(Fills, ReplayedPlacementsGiveTheSameNumbers) {
   EXPECT_EQ(failed, dropped);
   EXPECT_GT(dropped, 0);
   EXPECT_EQ(result.decisions, placed + dropped);
-  EXPECT_EQ(result.scans, result.decisions);
+  std::uint64_t computed = 0;
+  for (const std::uint64_t count : result.paths) computed += count;
+  EXPECT_EQ(computed, static_cast<std::uint64_t>(result.decisions));
   EXPECT_EQ(result.placements_digest, Fnv1a(lines));
   EXPECT_EQ(result.state_hash, cluster.hash());
+}
+
+TEST_P(Fills, TheWayOfLookingForPlacesDoesNotMatter) {
+  for (const SearchPath path : {SearchPath::kScan, SearchPath::kIndex}) {
+    const auto other = Fill(workload, GetParam(),
+                            {.seed = 3, .norms = {}, .search = {.path = path}, .progress = {}});
+    ASSERT_TRUE(other.ok());
+    EXPECT_EQ(other->placements_digest, result.placements_digest);
+    EXPECT_EQ(other->state_hash, result.state_hash);
+    EXPECT_EQ(other->failed, result.failed);
+    const bool scans = path == SearchPath::kScan || GetParam() == "random";
+    EXPECT_EQ(other->paths[static_cast<std::size_t>(DecisionPath::kScan)],
+              scans ? static_cast<std::uint64_t>(other->decisions) : 0);
+  }
 }
 
 TEST_P(Fills, TheFileOrderAndTheSecondRunDoNotMatter) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "gpusched/base/id.h"
 #include "gpusched/decision/device_grant.h"
@@ -26,6 +27,11 @@ enum class DecisionPath : std::uint8_t {
 };
 
 inline constexpr std::size_t kDecisionPaths = 2;
+
+// The stable text of a path: "scan", "index".
+constexpr std::string_view DecisionPathName(DecisionPath path) {
+  return path == DecisionPath::kScan ? "scan" : "index";
+}
 
 // Decisions by path.
 using PathCounts = std::array<std::uint64_t, kDecisionPaths>;
@@ -51,9 +57,9 @@ struct Decision {
 
 // What became of one task of a batch.
 struct BatchPlacement {
-  TaskId task;             // if it was placed
-  NodeId node;             // likewise
-  DeviceMask devices;      // likewise; of MIG instances, the devices that they are on
+  TaskId task = {};         // if it was placed
+  NodeId node = {};         // likewise
+  DeviceMask devices = {};  // likewise; of MIG instances, the devices that they are on
   std::int32_t score = 0;  // likewise
   DecisionKind kind = DecisionKind::kWait;
 };

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 #include "gpusched/policy/lane_mask.h"
 
@@ -14,6 +16,14 @@ enum class SearchPath : std::uint8_t {
   kScan,   // look at every node, keep nothing between decisions
   kIndex,  // the index however few nodes there are, if the score depends on the node alone
 };
+
+// The path of this name: "auto", "scan", "index"; nothing for any other.
+constexpr std::optional<SearchPath> SearchPathNamed(std::string_view name) {
+  if (name == "auto") return SearchPath::kAuto;
+  if (name == "scan") return SearchPath::kScan;
+  if (name == "index") return SearchPath::kIndex;
+  return std::nullopt;
+}
 
 struct SearchOptions {
   SearchPath path = SearchPath::kAuto;

@@ -12,6 +12,8 @@
 #include "absl/status/statusor.h"
 #include "gpusched/base/device_mask.h"
 #include "gpusched/base/verdict.h"
+#include "gpusched/decision/decision.h"
+#include "gpusched/engine/search_options.h"
 #include "gpusched/export.h"
 #include "gpusched/policy/erased/registry.h"
 #include "gpusched/policy/score/norms.h"
@@ -24,6 +26,7 @@ struct FillOptions {
   double to = 1.3;  // requested GPUs over capacity at which arrivals stop; 0.01 to 100
   ScoreNorms norms;
   bool keep_placements = false;
+  SearchOptions search = {};  // how places are looked for; placements are the same
   // Called now and then with (arrivals decided, arrivals in all); false stops the run, which then
   // answers kCancelled.
   std::function<bool(std::int64_t, std::int64_t)> progress;
@@ -57,7 +60,7 @@ struct FillResult {
   std::int64_t placed = 0;
   std::array<std::int64_t, kReasons> failed{};  // by dominant reason
   std::int64_t decisions = 0;
-  std::int64_t scans = 0;  // decisions computed by the plain scan
+  PathCounts paths{};      // decisions by the way in which they were computed
   double seconds = 0;      // of all decisions and commits
   LatencyNs latency;
   std::uint64_t placements_digest = 0;
