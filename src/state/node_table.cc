@@ -206,11 +206,15 @@ void NodeTable::AddToDevice(Resources& sum, Column column, std::uint32_t slot, s
   if (device >= hot_[slot].rows) ReserveDevices(slot, device + std::size_t{1});
   const std::uint32_t row = hot_[slot].first_device + device;
   DeviceLedger& ledger = device_ledger_[row];
-  const MigGeometry* const geometry = mig_.geometry(device_free_[row].model);
   DeviceAmounts& amounts = ledger.*column.amounts;
   const DeviceAmounts before = amounts;
-  AddTake(TakeOf(ledger, geometry, shape, instance), ledger, geometry, sign, amounts,
-          ledger.*column.tenancy);
+  if (instance == nullptr && !shape.asks_profile() && SharedByFraction(ledger)) {
+    AddShare(shape, sign, amounts, ledger.*column.tenancy);
+  } else {
+    const MigGeometry* const geometry = mig_.geometry(device_free_[row].model);
+    AddTake(TakeOf(ledger, geometry, shape, instance), ledger, geometry, sign, amounts,
+            ledger.*column.tenancy);
+  }
   sum[ResourceKind::kGpuMilli] += amounts.gpu_milli - before.gpu_milli;
   sum[ResourceKind::kGpuMemMib] += amounts.mem_mib - before.mem_mib;
   RefreshDevice(slot, device);
@@ -235,7 +239,9 @@ void NodeTable::RefreshDevice(std::uint32_t slot, std::uint32_t device) {
   const std::uint32_t row = hot.first_device + device;
   const DeviceLedger& ledger = device_ledger_[row];
   const DeviceFree before = device_free_[row];
-  const DeviceFree after = FreeOf(ledger, before.model, mig_.geometry(before.model));
+  const DeviceFree after = SharedByFraction(ledger)
+                               ? FreeOfShared(ledger, before.model)
+                               : FreeOf(ledger, before.model, mig_.geometry(before.model));
   const auto counted = [](std::int64_t mem) { return mem == DeviceFree::kUntracked ? 0 : mem; };
   const auto whole = [](const DeviceFree& free) {
     return (free.offers & kOfferWhole) != 0 ? 1 : 0;

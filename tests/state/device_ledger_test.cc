@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "gpusched/spec/gpu_model.h"
+#include "random_cluster.h"
 
 namespace gpusched {
 namespace {
@@ -179,6 +182,49 @@ TEST(DeviceLedger, OthersUse) {
   device.ledger.foreign.gpu_milli = 1'000;
   EXPECT_EQ(device.free().offers, 0);
   EXPECT_EQ(FreeWhenEmpty(device.ledger, 0, nullptr).offers, kOfferWhole | kOfferMps);
+}
+
+// The short forms for devices that are shared by shares alone say what the general ones say.
+TEST(DeviceLedger, TheShortFormsForSharesSayTheSame) {
+  Rng rng(5);
+  std::size_t short_forms = 0;
+  for (int round = 0; round < 300; ++round) {
+    DeviceSpec spec = A100(SharingMode::kFraction);
+    if (OneIn(rng, 3)) spec.gpu_milli = IntBelow(rng, 3) * 500;
+    Device one(spec);
+    one.ledger.mem_tracked = OneIn(rng, 2);
+    one.ledger.foreign.gpu_milli = OneIn(rng, 3) ? IntBelow(rng, 1'200) : 0;
+    Device two = one;
+    std::vector<Shape> on_it;
+    for (int step = 0; step < 12; ++step) {
+      const bool held = OneIn(rng, 4);
+      const auto column = [&](DeviceLedger& ledger) -> std::pair<DeviceAmounts&, DeviceTenancy&> {
+        if (held) return {ledger.held, ledger.held_by};
+        return {ledger.used, ledger.used_by};
+      };
+      const Shape shape = OneIn(rng, 4) ? kWhole : Share(static_cast<std::int32_t>(IntBelow(rng, 999)),
+                                                         IntBelow(rng, 3) * 9'000);
+      const std::int64_t sign = OneIn(rng, 3) ? -1 : 1;
+      auto [amounts, tenancy] = column(one.ledger);
+      AddTake(TakeOf(one.ledger, nullptr, shape, nullptr), one.ledger, nullptr, sign, amounts,
+              tenancy);
+      auto [short_amounts, short_tenancy] = column(two.ledger);
+      AddShare(shape, sign, short_amounts, short_tenancy);
+      ASSERT_EQ(amounts, short_amounts);
+      ASSERT_EQ(tenancy, short_tenancy);
+      ASSERT_TRUE(SharedByFraction(two.ledger));
+      const DeviceFree general = FreeOf(one.ledger, 3, nullptr);
+      const DeviceFree shorter = FreeOfShared(two.ledger, 3);
+      ASSERT_EQ(general.gpu_milli, shorter.gpu_milli);
+      ASSERT_EQ(general.mem_mib, shorter.mem_mib);
+      ASSERT_EQ(general.offers, shorter.offers);
+      ASSERT_EQ(general.model, shorter.model);
+      ++short_forms;
+    }
+  }
+  EXPECT_EQ(short_forms, 3'600U);
+  EXPECT_FALSE(SharedByFraction(Device(A100(SharingMode::kMps, 2)).ledger));
+  EXPECT_FALSE(SharedByFraction(Device(A100(SharingMode::kFraction, 1, true)).ledger));
 }
 
 }  // namespace

@@ -4,11 +4,13 @@
 #ifndef GPUSCHED_STATE_DEVICE_LEDGER_H_
 #define GPUSCHED_STATE_DEVICE_LEDGER_H_
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
 #include <span>
 
+#include "gpusched/base/quantity.h"
 #include "gpusched/decision/device_grant.h"
 #include "gpusched/export.h"
 #include "gpusched/spec/mig_geometry.h"
@@ -110,6 +112,41 @@ GPUSCHED_EXPORT void AddTake(const DeviceTake& take, const DeviceLedger& device,
 // What is left of it, and how it can be had.
 GPUSCHED_EXPORT DeviceFree FreeOf(const DeviceLedger& device, std::uint8_t model,
                                   const MigGeometry* geometry);
+
+// Whether a device is shared by shares alone and nobody is on it in another way, so that the next
+// two apply. Most devices are, and these are the hot path.
+inline bool SharedByFraction(const DeviceLedger& device) {
+  const auto none = [](const DeviceTenancy& t) { return (t.instances | t.parts) == 0; };
+  return device.sharing == SharingMode::kFraction && !device.partition_on_demand &&
+         none(device.used_by) && none(device.held_by);
+}
+
+// As TakeOf and AddTake together, on such a device, for a task without a profile.
+inline void AddShare(const Shape& shape, std::int64_t sign, DeviceAmounts& amounts,
+                     DeviceTenancy& tenancy) {
+  const std::int64_t milli = sign * shape.gpu_milli;
+  tenancy.direct_milli += milli;
+  tenancy.tenants += static_cast<std::int32_t>(sign);
+  tenancy.whole += shape.gpu_milli == kMilli ? static_cast<std::int32_t>(sign) : 0;
+  amounts.gpu_milli += milli;
+  amounts.mem_mib += sign * shape.gpu_mem_mib;
+}
+
+// As FreeOf, on such a device.
+inline DeviceFree FreeOfShared(const DeviceLedger& device, std::uint8_t model) {
+  DeviceFree free{.model = model};
+  if (device.mem_tracked) {
+    free.mem_mib = std::max<std::int64_t>(0, device.capacity.mem_mib - device.used.mem_mib -
+                                                 device.held.mem_mib - device.foreign.mem_mib);
+  }
+  const std::int64_t open = device.capacity.gpu_milli - device.foreign.gpu_milli;
+  free.gpu_milli = static_cast<std::int32_t>(std::max<std::int64_t>(
+      0, open - device.used_by.direct_milli - device.held_by.direct_milli));
+  if (open <= 0 || device.used_by.whole > 0 || device.held_by.whole > 0) return free;
+  const bool idle = device.used_by.tenants + device.held_by.tenants == 0 && open == kMilli;
+  free.offers = static_cast<OfferMask>(kOfferShare | (idle ? kOfferWhole : 0));
+  return free;
+}
 
 // The same while nobody is on it, others included: all that it could ever offer.
 GPUSCHED_EXPORT DeviceFree FreeWhenEmpty(const DeviceLedger& device, std::uint8_t model,
