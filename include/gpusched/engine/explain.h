@@ -21,11 +21,18 @@ class GPUSCHED_EXPORT RefusalBuilder {
   void BeginNode(NodeId node);
   // Takes one filter's answer about it.
   void Add(const Shortfall& shortfall);
+  // Ends the node before the next begins, for who asks about the nearest in between.
+  void EndNode();
   Refusal Finish();
 
- private:
-  void EndNode();
+  // Of the nodes that have ended: on how many filters the nearest fails (0: none was refused),
+  // whether it could never take the task, and what it lacks most.
+  std::uint32_t nearest_failing() const { return nearest_failing_; }
+  bool nearest_never() const { return nearest_never_; }
+  NodeId nearest() const { return refusal_.nearest; }
+  const Shortfall& nearest_shortfall() const { return refusal_.shortfall; }
 
+ private:
   Refusal refusal_;
   bool any_node_ = false;
   bool all_never_ = true;
