@@ -210,8 +210,9 @@ True if a place was found.)")
            R"(Schedules on `cluster` by `policy`: a Policy, or the name of one.
 
 path: how places are looked for: "scan" (every node, each time), "index" (scores are kept from
-    decision to decision, if the policy is one of this library's that depends on the node alone), or
-    "auto". Decisions are the same.
+    decision to decision, if the policy is one of this library's that depends on the node alone),
+    "columns" (nodes that fit are found in narrow columns and scored), or "auto". Decisions are the
+    same.
 
 Raises InvalidSpec or NotFound for a policy that cannot be built for this cluster.)")
       .def("decide", &PyScheduler::Decide, py::arg("shape"), R"(Where would a task go, now?

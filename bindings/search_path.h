@@ -13,7 +13,7 @@ namespace gpusched::bindings {
 
 namespace py = pybind11;
 
-// "auto", "scan" or "index"; raises InvalidSpec for anything else.
+// "auto", "scan", "index" or "columns"; raises InvalidSpec for anything else.
 SearchPath PathNamed(const py::object& name, std::string_view where);
 
 // Counts by name, those above 0.

@@ -266,8 +266,8 @@ not fit is dropped. Equal arguments give equal placements everywhere.
 policy: the name of a built-in one, or a Policy. By name, "fgd" measures against the pods' own
     distribution, and "random" draws by seed.
 seed: of the orders of pods and nodes. to: 0.01 to 100.
-path: how places are looked for: "scan" (every node, each time), "index", or "auto". Placements are
-    the same.
+path: how places are looked for: "scan" (every node, each time), "index", "columns", or "auto".
+    Placements are the same.
 progress: called now and then with (arrivals decided, arrivals in all); it may raise, or return
     False to stop, which raises Cancelled. Other threads run meanwhile.
 

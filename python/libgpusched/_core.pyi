@@ -573,7 +573,7 @@ class Refusal:
     @property
     def have(self) -> int: ...
 
-_SearchPath: TypeAlias = Literal["auto", "scan", "index"]
+_SearchPath: TypeAlias = Literal["auto", "scan", "index", "columns"]
 _WholeColumn: TypeAlias = NDArray[np.integer[Any]] | Sequence[int]
 
 @final
@@ -608,7 +608,7 @@ class Decision:
     @property
     def shape(self) -> Shape: ...
     @property
-    def path(self) -> Literal["scan", "index"]: ...
+    def path(self) -> Literal["scan", "index", "columns"]: ...
     @property
     def text(self) -> str: ...
 

@@ -142,7 +142,7 @@ def _parser() -> _Parser:
     )
     runs.add_argument(
         "--path",
-        choices=("auto", "scan", "index"),
+        choices=("auto", "scan", "index", "columns"),
         default="auto",
         help="how places are looked for; placements are the same (default: auto)",
     )

@@ -88,7 +88,7 @@ def fill_policies() -> list[str]:
     return [name for name in policy_names() if name != "mig_start"]
 
 
-SearchPath: TypeAlias = Literal["auto", "scan", "index"]
+SearchPath: TypeAlias = Literal["auto", "scan", "index", "columns"]
 
 
 class LatencyJson(TypedDict):

@@ -22,14 +22,17 @@ std::size_t allocations = 0;
 
 }  // namespace
 
-// Those of the whole program, counted.
-void* operator new(std::size_t size) {
+// Those of the whole program, counted. Not inlined, or the compiler takes new and free for a pair
+// that does not match.
+__attribute__((noinline)) void* operator new(std::size_t size) {
   ++allocations;
   if (void* const memory = std::malloc(size == 0 ? 1 : size)) return memory;
   throw std::bad_alloc();
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+__attribute__((noinline)) void operator delete(void* memory) noexcept { std::free(memory); }
+__attribute__((noinline)) void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
 
 namespace gpusched {
 namespace {

@@ -203,14 +203,14 @@ TEST(Scheduler, CountsDecisionsByTheWayInWhichTheyWereComputed) {
   const ShapeId one = cluster.Intern(WholeGpus(1));
   Scheduler by_index(cluster.state, BestFit());
   EXPECT_EQ(by_index.Decide(one)->path, DecisionPath::kIndex);
-  EXPECT_EQ(by_index.path_counts(), (PathCounts{0, 1}));
+  EXPECT_EQ(by_index.path_counts(), (PathCounts{0, 1, 0}));
   EXPECT_GT(by_index.index_bytes(), 0U);
   Scheduler by_scan(cluster.state, BestFit(), {}, {.path = SearchPath::kScan});
   EXPECT_EQ(by_scan.Decide(one)->path, DecisionPath::kScan);
-  EXPECT_EQ(by_scan.path_counts(), (PathCounts{1, 0}));
-  EXPECT_EQ(by_scan.index_bytes(), 0U);
+  EXPECT_EQ(by_scan.path_counts(), (PathCounts{1, 0, 0}));
   Scheduler random(cluster.state, Random{1}, {}, {.path = SearchPath::kIndex});
-  EXPECT_EQ(random.Decide(one)->path, DecisionPath::kScan);
+  EXPECT_EQ(random.Decide(one)->path, DecisionPath::kColumns);
+  EXPECT_EQ(random.path_counts(), (PathCounts{0, 0, 1}));
 }
 
 TEST(Scheduler, RefusesRequestsThatAreErrors) {

@@ -106,23 +106,23 @@ def test_a_batch_is_refused_while_a_transaction_is_open() -> None:
 
 def test_the_way_of_looking_for_places_is_told_and_does_not_matter() -> None:
     decisions = []
-    for path in ("auto", "scan", "index"):
+    for path in ("auto", "scan", "index", "columns"):
         scheduler = gs.Scheduler(many_nodes(), gs.BestFit(), path=path)
         decision = scheduler.decide(gs.Shape(gpu=1))
         decisions.append((decision.node, decision.score))
-        assert decision.path == ("scan" if path == "scan" else "index")
+        assert decision.path == ("index" if path == "auto" else path)
         assert scheduler.path_counts == {decision.path: 1}
     assert len(set(decisions)) == 1
-    with pytest.raises(gs.InvalidSpec, match="'auto', 'scan' or 'index'"):
+    with pytest.raises(gs.InvalidSpec, match="'auto', 'scan', 'index' or 'columns'"):
         gs.Scheduler(many_nodes(), "best_fit", path="fast")  # type: ignore[arg-type]
     workload = gs.Workload.builtin(pods=200, nodes=20)
     digests = set()
-    for way in ("scan", "index"):
+    for way in ("scan", "index", "columns"):
         result = gs.run_fill(workload, "fgd", path=way)
         assert result.path == {way: result.decisions}
         digests.add(result.placements_digest)
     assert len(digests) == 1
-    with pytest.raises(gs.InvalidSpec, match="'auto', 'scan' or 'index'"):
+    with pytest.raises(gs.InvalidSpec, match="'auto', 'scan', 'index' or 'columns'"):
         gs.run_fill(workload, "fgd", path=3)  # type: ignore[arg-type]
 
 

@@ -164,16 +164,20 @@ TEST_P(Fills, ReplayedPlacementsGiveTheSameNumbers) {
 }
 
 TEST_P(Fills, TheWayOfLookingForPlacesDoesNotMatter) {
-  for (const SearchPath path : {SearchPath::kScan, SearchPath::kIndex}) {
+  for (const SearchPath path : {SearchPath::kScan, SearchPath::kIndex, SearchPath::kColumns}) {
     const auto other = Fill(workload, GetParam(),
                             {.seed = 3, .norms = {}, .search = {.path = path}, .progress = {}});
     ASSERT_TRUE(other.ok());
     EXPECT_EQ(other->placements_digest, result.placements_digest);
     EXPECT_EQ(other->state_hash, result.state_hash);
     EXPECT_EQ(other->failed, result.failed);
-    const bool scans = path == SearchPath::kScan || GetParam() == "random";
-    EXPECT_EQ(other->paths[static_cast<std::size_t>(DecisionPath::kScan)],
-              scans ? static_cast<std::uint64_t>(other->decisions) : 0);
+    DecisionPath taken = DecisionPath::kScan;
+    if (path == SearchPath::kIndex) taken = DecisionPath::kIndex;
+    if (path == SearchPath::kColumns || (path == SearchPath::kIndex && GetParam() == "random")) {
+      taken = DecisionPath::kColumns;
+    }
+    EXPECT_EQ(other->paths[static_cast<std::size_t>(taken)],
+              static_cast<std::uint64_t>(other->decisions));
   }
 }
 

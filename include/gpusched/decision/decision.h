@@ -22,15 +22,17 @@ enum class DecisionKind : std::uint8_t {
 
 // How an answer was computed; all ways give the same answer.
 enum class DecisionPath : std::uint8_t {
-  kScan,   // every node was looked at
-  kIndex,  // the scores of all nodes were there already
+  kScan,     // every node was looked at
+  kIndex,    // the scores of all nodes were there already
+  kColumns,  // every node was compared in narrow columns, and those that fit were scored
 };
 
-inline constexpr std::size_t kDecisionPaths = 2;
+inline constexpr std::size_t kDecisionPaths = 3;
 
-// The stable text of a path: "scan", "index".
+// The stable text of a path: "scan", "index", "columns".
 constexpr std::string_view DecisionPathName(DecisionPath path) {
-  return path == DecisionPath::kScan ? "scan" : "index";
+  constexpr std::array<std::string_view, kDecisionPaths> kNames = {"scan", "index", "columns"};
+  return kNames[static_cast<std::size_t>(path)];
 }
 
 // Decisions by path.

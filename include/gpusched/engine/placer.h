@@ -16,11 +16,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "gpusched/decision/refusal.h"
+#include "gpusched/engine/column_account.h"
 #include "gpusched/engine/explain.h"
 #include "gpusched/engine/scan.h"
 #include "gpusched/engine/search_options.h"
 #include "gpusched/export.h"
 #include "gpusched/index/ever_fits.h"
+#include "gpusched/index/fit_columns.h"
 #include "gpusched/index/node_index.h"
 #include "gpusched/policy/erased/any_score.h"
 #include "gpusched/policy/filter/fit_filters.h"
@@ -62,7 +64,8 @@ class BasicPlacer final : public Placer {
  public:
   explicit BasicPlacer(P score, ExtraFilters filters = ExtraFilters(), SearchOptions options = {})
       : score_(std::move(score)), filters_(std::move(filters)), options_(options) {
-    if (options_.path != SearchPath::kScan && ProblemOf(score_).empty()) {
+    const bool may = options_.path == SearchPath::kAuto || options_.path == SearchPath::kIndex;
+    if (may && ProblemOf(score_).empty()) {
       index_ = MakeNodeIndexFor(score_, {.max_lanes = options_.max_lanes});
     }
   }
@@ -74,7 +77,8 @@ class BasicPlacer final : public Placer {
     }
     SearchResult best;
     if (!UsesIndex(state) || !AskIndex(state, shape, filter, best)) {
-      best = Scan(state, shape, sequence, filter);
+      best = UsesColumns(state) ? ScanColumns(state, shape, sequence, filter)
+                                : Scan(state, shape, sequence, filter);
     } else {
       assert(IsThatOfScan(state, shape, sequence, filter, best));
     }
@@ -89,6 +93,10 @@ class BasicPlacer final : public Placer {
 
   Refusal Explain(const StateView& view, const Shape& shape,
                   const JobFilter& filter) const override {
+    const ClusterState& state = view.state();
+    if (UsesColumns(state) && std::is_same_v<ExtraFilters, Filters<>> && filter.passes_all()) {
+      return ExplainByColumns(columns_, state, shape);
+    }
     return ExplainNodes(view, shape, [&](const NodeView& node, auto&& add) {
       add(filter(node, shape));
       filters_.ForEach(node, shape, add);
@@ -112,17 +120,26 @@ class BasicPlacer final : public Placer {
     if (UsesIndex(state)) index_->Prepare(state, shapes);
   }
   const PathCounts& path_counts() const override { return path_counts_; }
-  std::size_t index_bytes() const override { return index_ == nullptr ? 0 : index_->bytes(); }
+  std::size_t index_bytes() const override {
+    return (index_ == nullptr ? 0 : index_->bytes()) + columns_.bytes();
+  }
 
  private:
+  // Nodes so few that looking at them costs less than keeping something about them.
+  static constexpr std::size_t kFew = 16;
+
   bool UsesIndex(const ClusterState& state) const {
     if (index_ == nullptr) return false;
     if (options_.path == SearchPath::kIndex) return true;
     // A decision changes a node or two. If that costs a look at each lane, scanning few nodes is
     // cheaper.
-    constexpr std::size_t kFew = 16;
     const std::size_t few = index_->shares_work() ? kFew : std::max(kFew, 4 * index_->lanes());
     return state.node_count() >= few;
+  }
+
+  bool UsesColumns(const ClusterState& state) const {
+    if (options_.path == SearchPath::kAuto) return state.node_count() >= kFew;
+    return options_.path != SearchPath::kScan;
   }
 
   // False: the index does not know.
@@ -152,6 +169,16 @@ class BasicPlacer final : public Placer {
     return scan_.Find(StateView(state), shape, sequence, both, score_);
   }
 
+  SearchResult ScanColumns(const ClusterState& state, const Shape& shape, std::uint64_t sequence,
+                           const JobFilter& filter) {
+    const Filters<JobFilter, ExtraFilters> both(filter, filters_);
+    SearchResult best = scan_.FindAmong(
+        StateView(state), shape, sequence, both, score_,
+        [&](const auto& visit) { columns_.ForEachFitting(state, shape, visit); });
+    best.path = DecisionPath::kColumns;
+    return best;
+  }
+
   // In a debug build, some answers of the index are looked up the long way.
   bool IsThatOfScan(const ClusterState& state, const Shape& shape, std::uint64_t sequence,
                     const JobFilter& filter, const SearchResult& best) {
@@ -167,6 +194,7 @@ class BasicPlacer final : public Placer {
   SearchOptions options_;
   std::unique_ptr<NodeIndex> index_;
   PlainScan scan_;
+  mutable FitColumns columns_;  // asking them brings them up to date
   EverFits ever_fits_;
   PathCounts path_counts_{};
 };

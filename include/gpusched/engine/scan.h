@@ -34,6 +34,18 @@ class PlainScan {
   template <NodeFilter F, PlacementScore P>
   SearchResult Find(const StateView& view, const Shape& shape, std::uint64_t sequence,
                     const F& filter, const P& score) {
+    return FindAmong(view, shape, sequence, filter, score, [&](const auto& visit) {
+      for (const std::uint32_t slot : view.node_order()) {
+        if (Fits(view.node(slot), shape)) visit(slot);
+      }
+    });
+  }
+
+  // The same, where somebody else knows which nodes the shape fits: `fitting(visit)` calls
+  // visit(slot) for each of them, in node order.
+  template <NodeFilter F, PlacementScore P, class Fitting>
+  SearchResult FindAmong(const StateView& view, const Shape& shape, std::uint64_t sequence,
+                         const F& filter, const P& score, const Fitting& fitting) {
     const DeviceOrder order = DeviceOrderOf(score);
     const bool by_device = ChoosesDevice(shape, ReadsOf(score));
     SearchResult best;
@@ -54,9 +66,9 @@ class PlainScan {
     };
 
     candidates_.clear();
-    for (const std::uint32_t slot : view.node_order()) {
+    fitting([&](std::uint32_t slot) {
       const NodeView node = view.node(slot);
-      if (!Fits(node, shape) || !filter(node, shape).verdict.ok()) continue;
+      if (!filter(node, shape).verdict.ok()) return;
       // Inlined at each use: it is the innermost loop of a scan.
       ForEachOffer(node, shape, order, by_device,
                    [&](const DeviceChoice& choice) __attribute__((always_inline)) {
@@ -68,7 +80,7 @@ class PlainScan {
                                               .instance = choice.instance});
                      }
                    });
-    }
+    });
     if constexpr (!NodeScore<P>) {
       scores_.resize(candidates_.size());
       if (candidates_.empty()) return best;

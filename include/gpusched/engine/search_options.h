@@ -12,16 +12,19 @@
 namespace gpusched {
 
 enum class SearchPath : std::uint8_t {
-  kAuto,   // the index, if the score depends on the node alone and there are nodes enough
-  kScan,   // look at every node, keep nothing between decisions
-  kIndex,  // the index however few nodes there are, if the score depends on the node alone
+  kAuto,     // what is likely to be fastest: the index if it can be had and there are nodes enough
+  kScan,     // look at every node, keep nothing between decisions
+  kIndex,    // the index however few nodes there are, if the score depends on the node alone; where
+             // it knows no answer, columns
+  kColumns,  // find out in narrow columns which nodes fit, and score them
 };
 
-// The path of this name: "auto", "scan", "index"; nothing for any other.
+// The path of this name: "auto", "scan", "index", "columns"; nothing for any other.
 constexpr std::optional<SearchPath> SearchPathNamed(std::string_view name) {
   if (name == "auto") return SearchPath::kAuto;
   if (name == "scan") return SearchPath::kScan;
   if (name == "index") return SearchPath::kIndex;
+  if (name == "columns") return SearchPath::kColumns;
   return std::nullopt;
 }
 

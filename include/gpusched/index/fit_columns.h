@@ -90,9 +90,8 @@ class GPUSCHED_EXPORT FitColumns {
   // Memory, in all.
   std::size_t bytes() const;
 
-  // --- for whoever asks more of the columns than what fits
-  // ----------------------------------------- Brings everything but capacities up to date:
-  // O(devices) for each change.
+  // --- for whoever asks more of the columns than what fits -------------------------------------
+  // Brings everything but capacities up to date: O(devices) for each change.
   void Synchronise(const ClusterState& state);
   // The same for the capacities too. They are read less often and seldom change, but nothing says
   // when, so a node's are read anew if anything about it has changed.
