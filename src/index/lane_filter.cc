@@ -1,6 +1,7 @@
 #include "gpusched/index/lane_filter.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "gpusched/state/fit.h"
 
@@ -11,6 +12,18 @@ void LaneFilter::Bounds::Build(const std::vector<std::int64_t>& requests) {
   std::sort(bounds.begin(), bounds.end());
   bounds.erase(std::unique(bounds.begin(), bounds.end()), bounds.end());
   masks.assign(bounds.size() + 1, {});
+  quantum = 0;
+  for (const std::int64_t bound : bounds) quantum = std::gcd(quantum, bound);
+  quantum = std::max<std::int64_t>(quantum, 1);
+  entry.clear();
+  constexpr std::int64_t kMost = 1 << 14;
+  if (!bounds.empty() && bounds.back() / quantum < kMost) {
+    std::size_t covered = 0;
+    for (std::int64_t quanta = 0; quanta <= bounds.back() / quantum; ++quanta) {
+      while (covered < bounds.size() && bounds[covered] <= quanta * quantum) ++covered;
+      entry.push_back(static_cast<std::uint16_t>(covered));
+    }
+  }
   for (std::size_t lane = 0; lane < requests.size(); ++lane) {
     for (std::size_t i = 0; i < bounds.size(); ++i) {
       if (requests[lane] <= bounds[i]) masks[i + 1].Insert(lane);
@@ -19,6 +32,10 @@ void LaneFilter::Bounds::Build(const std::vector<std::int64_t>& requests) {
 }
 
 const LaneMask& LaneFilter::Bounds::UpTo(std::int64_t amount) const {
+  if (!entry.empty()) {
+    const auto quanta = static_cast<std::size_t>(amount / quantum);
+    return masks[entry[std::min(quanta, entry.size() - 1)]];
+  }
   // A binary search without branches: which way it goes can't be foreseen.
   const std::int64_t* at = bounds.data();
   for (std::size_t length = bounds.size(); length > 0;) {

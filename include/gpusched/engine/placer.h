@@ -63,18 +63,20 @@ template <PlacementScore P = AnyScore, class ExtraFilters = Filters<>>
 class BasicPlacer final : public Placer {
  public:
   explicit BasicPlacer(P score, ExtraFilters filters = ExtraFilters(), SearchOptions options = {})
-      : score_(std::move(score)), filters_(std::move(filters)), options_(options) {
+      : score_(std::move(score)),
+        filters_(std::move(filters)),
+        options_(options),
+        problem_(ProblemOf(score_)),
+        range_(score_.range()) {
     const bool may = options_.path == SearchPath::kAuto || options_.path == SearchPath::kIndex;
-    if (may && ProblemOf(score_).empty()) {
+    if (may && problem_.empty()) {
       index_ = MakeNodeIndexFor(score_, {.max_lanes = options_.max_lanes});
     }
   }
 
   absl::StatusOr<SearchResult> Find(const ClusterState& state, const Shape& shape,
                                     std::uint64_t sequence, const JobFilter& filter) override {
-    if (const std::string_view problem = ProblemOf(score_); !problem.empty()) {
-      return absl::InvalidArgumentError(std::string(problem));
-    }
+    if (!problem_.empty()) return absl::InvalidArgumentError(std::string(problem_));
     SearchResult best;
     if (!UsesIndex(state) || !AskIndex(state, shape, filter, best)) {
       best = UsesColumns(state) ? ScanColumns(state, shape, sequence, filter)
@@ -84,9 +86,8 @@ class BasicPlacer final : public Placer {
     }
     ++path_counts_[static_cast<std::size_t>(best.path)];
     if (!best.found) return best;
-    const ScoreRange range = score_.range();
-    if (best.score < range.lo || best.score > range.hi) {
-      return ScoreOutOfRange(state, best.candidate.slot, best.score, range);
+    if (best.score < range_.lo || best.score > range_.hi) {
+      return ScoreOutOfRange(state, best.candidate.slot, best.score, range_);
     }
     return best;
   }
@@ -133,8 +134,10 @@ class BasicPlacer final : public Placer {
     if (options_.path == SearchPath::kIndex) return true;
     // A decision changes a node or two. If that costs a look at each lane, scanning few nodes is
     // cheaper.
-    const std::size_t few = index_->shares_work() ? kFew : std::max(kFew, 4 * index_->lanes());
-    return state.node_count() >= few;
+    constexpr std::size_t kMany = 4 * kMaxLanes;
+    const std::size_t nodes = state.node_count();
+    return nodes >= kMany ||
+           nodes >= (index_->shares_work() ? kFew : std::max(kFew, 4 * index_->lanes()));
   }
 
   bool UsesColumns(const ClusterState& state) const {
@@ -192,6 +195,9 @@ class BasicPlacer final : public Placer {
   P score_;
   ExtraFilters filters_;
   SearchOptions options_;
+  // What the score says of itself; it is a value, so it says so for good.
+  std::string_view problem_;
+  ScoreRange range_;
   std::unique_ptr<NodeIndex> index_;
   PlainScan scan_;
   mutable FitColumns columns_;  // asking them brings them up to date

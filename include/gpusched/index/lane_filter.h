@@ -36,6 +36,10 @@ class GPUSCHED_EXPORT LaneFilter {
   struct Bounds {
     std::vector<std::int64_t> bounds;  // ascending
     std::vector<LaneMask> masks;       // one more than bounds
+    // Bounds are multiples of the quantum; the entry by how many quanta there are. Empty: they are
+    // too many.
+    std::int64_t quantum = 1;
+    std::vector<std::uint16_t> entry;
 
     void Build(const std::vector<std::int64_t>& requests);
     const LaneMask& UpTo(std::int64_t amount) const;

@@ -3,6 +3,7 @@
 #define GPUSCHED_INDEX_SCORE_TREE_H_
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -108,10 +109,13 @@ class ScoreTree {
     if (best == 0) return kNone;
     std::size_t at = 0;
     for (std::size_t level = levels_.size(); level-- > 0;) {
+      // All children, so that there is no branch that can't be foreseen.
       const T* const first = Group(level, at) + lane;
-      std::size_t i = 0;
-      while (first[i * width_] != best) ++i;
-      at = at * kFan + i;
+      std::uint32_t equal = 0;
+      for (std::size_t i = 0; i < kFan; ++i) {
+        equal |= static_cast<std::uint32_t>(first[i * width_] == best) << i;
+      }
+      at = at * kFan + static_cast<std::size_t>(std::countr_zero(equal));
     }
     return at;
   }
