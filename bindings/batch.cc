@@ -38,9 +38,7 @@ py::array_t<T> ReadOnly(py::array_t<T> array) {
 
 }  // namespace
 
-std::uint64_t TaskNumber(TaskId task) {
-  return std::uint64_t{task.generation} << 32 | task.slot;
-}
+std::uint64_t TaskNumber(TaskId task) { return std::uint64_t{task.generation} << 32 | task.slot; }
 
 TaskId TaskNumbered(std::uint64_t number) {
   return {.slot = static_cast<std::uint32_t>(number),
@@ -53,7 +51,8 @@ std::vector<ShapeId> ShapeColumn(const py::object& column) {
   constexpr std::int64_t kLast = ShapeId::kNoSlot - std::int64_t{1};
   std::vector<ShapeId> ids;
   ids.reserve(static_cast<std::size_t>(numbers.size()));
-  for (const std::int64_t number : std::span(numbers.data(), static_cast<std::size_t>(numbers.size()))) {
+  for (const std::int64_t number :
+       std::span(numbers.data(), static_cast<std::size_t>(numbers.size()))) {
     if (number < 0 || number > kLast) {
       Raise(InvalidField("batch", "shapes", absl::StrCat(number),
                          "use numbers that Cluster.intern gave"));
@@ -68,7 +67,8 @@ std::vector<TaskId> TaskColumn(const py::object& column) {
       WholeColumn(column, "tasks"));
   std::vector<TaskId> ids;
   ids.reserve(static_cast<std::size_t>(numbers.size()));
-  for (const std::uint64_t number : std::span(numbers.data(), static_cast<std::size_t>(numbers.size()))) {
+  for (const std::uint64_t number :
+       std::span(numbers.data(), static_cast<std::size_t>(numbers.size()))) {
     ids.push_back(TaskNumbered(number));
   }
   return ids;

@@ -175,8 +175,7 @@ Use it in a with block: what was done is kept at the end, and taken back if an e
           },
           "Names of all nodes in node order.")
       .def(
-          "intern",
-          [](PyCluster& self, const PyShape& shape) { return self.Intern(shape).slot; },
+          "intern", [](PyCluster& self, const PyShape& shape) { return self.Intern(shape).slot; },
           py::arg("shape"), R"(The number of a shape in this cluster, for Scheduler.place_many.
 
 Equal shapes have one number, for the life of the cluster. Raises InvalidSpec as place does.)")
@@ -185,7 +184,8 @@ Equal shapes have one number, for the life of the cluster. Raises InvalidSpec as
           [](const PyCluster& self, const py::object& number) {
             const NodeTable& nodes = self.state().nodes();
             const std::int64_t slot = WholeNumber(number, "node", "number");
-            if (slot < 0 || slot >= nodes.slots() || !nodes.live(static_cast<std::uint32_t>(slot))) {
+            if (slot < 0 || slot >= nodes.slots() ||
+                !nodes.live(static_cast<std::uint32_t>(slot))) {
               Raise(FieldError(absl::StatusCode::kNotFound, "node", "number", absl::StrCat(slot),
                                "no node of this number is in the cluster"));
             }
@@ -207,8 +207,9 @@ Equal shapes have one number, for the life of the cluster. Raises InvalidSpec as
             for (std::uint32_t slot = 0; slot < self.state().tasks().slots(); ++slot) {
               if (self.state().tasks().live(slot)) tasks.push_back(TaskInfo(self.state(), slot));
             }
-            std::stable_sort(tasks.begin(), tasks.end(),
-                      [](const PyTaskInfo& a, const PyTaskInfo& b) { return a.name < b.name; });
+            std::stable_sort(
+                tasks.begin(), tasks.end(),
+                [](const PyTaskInfo& a, const PyTaskInfo& b) { return a.name < b.name; });
             return tasks;
           },
           "All running tasks, sorted by name; those of batches have none.")

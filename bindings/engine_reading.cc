@@ -9,8 +9,8 @@
 #include "gpusched/state/state_hash.h"
 #include "node_info.h"
 #include "policy.h"
-#include "status.h"
 #include "search_path.h"
+#include "status.h"
 
 namespace gpusched::bindings {
 namespace {

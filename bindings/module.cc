@@ -2,8 +2,8 @@
 #include <pybind11/pybind11.h>
 
 #include "account.h"
-#include "catalog.h"
 #include "batch.h"
+#include "catalog.h"
 #include "cluster.h"
 #include "engine.h"
 #include "fragmentation.h"

@@ -13,7 +13,8 @@ namespace gpusched::bindings {
 SearchPath PathNamed(const py::object& name, std::string_view where) {
   std::optional<SearchPath> path;
   if (py::isinstance<py::str>(name)) path = SearchPathNamed(name.cast<std::string>());
-  if (!path) Raise(InvalidField(where, "path", Shown(name), "use 'auto', 'scan', 'index' or 'columns'"));
+  if (!path)
+    Raise(InvalidField(where, "path", Shown(name), "use 'auto', 'scan', 'index' or 'columns'"));
   return *path;
 }
 

@@ -2,7 +2,7 @@
 
 # Also what a consumer links: our headers include these, and so does gpusched.pc.
 set(gpusched_absl_components
-  btree flat_hash_map inlined_vector span status statusor str_format strings)
+  btree flat_hash_map function_ref inlined_vector span status statusor str_format strings)
 list(TRANSFORM gpusched_absl_components PREPEND "absl::" OUTPUT_VARIABLE gpusched_absl_targets)
 
 if(TARGET absl::status)

@@ -115,8 +115,8 @@ LaneMask LaneFilter::Fit(const NodeView& node) const {
       whole += device.gpu_milli == kMilli ? 1U : 0U;
     }
     const LaneMask& parts = part_masks_[part_step_[static_cast<std::size_t>(most)]];
-    fitting = fitting &
-              (no_gpu_ | (models_[devices[0].model] & (parts | whole_[whole] | checked_)));
+    fitting =
+        fitting & (no_gpu_ | (models_[devices[0].model] & (parts | whole_[whole] | checked_)));
     in_doubt = fitting & checked_;
   } else {
     in_doubt = fitting - no_gpu_;

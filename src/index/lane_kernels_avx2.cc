@@ -88,8 +88,8 @@ struct Block<std::uint16_t> {
 };
 
 template <class T>
-constexpr LaneKernels<T> kAvx2 = {.maxima = Maxima<Block<T>, T>, .mend = Mend<Block<T>, T>,
-                                  .narrow = Narrow<Block<T>, T>};
+constexpr LaneKernels<T> kAvx2 = {
+    .maxima = Maxima<Block<T>, T>, .mend = Mend<Block<T>, T>, .narrow = Narrow<Block<T>, T>};
 
 }  // namespace
 

@@ -75,22 +75,28 @@ class TreeIndex final : public NodeIndex {
     std::uint32_t hits = 0;
   };
 
-  // Brings everything up to date; the lane of the shape, or kNoLane.
+  // Brings everything that the shape needs up to date; its lane, or kNoLane.
   std::size_t Ready(const ClusterState& state, const Shape& shape) {
-    Synchronise(state);
-    Age();
     const ShapeId id = state.shapes().IdOf(shape);
-    std::size_t lane = kNoLane;
-    if (id.has_value()) {
-      lane = LaneOf(id);
-    } else {
-      for (std::size_t i = 0; i < lanes_.size() && lane == kNoLane; ++i) {
-        if (filter_.shape(i) == shape) lane = i;
-      }
-    }
+    const bool known = state.nodes().changes().Is(identity_);
+    std::size_t lane = known ? Find(shape, id) : kNoLane;
+    run_ = lane != kNoLane && lane == run_lane_ ? run_ + 1 : 0;
+    run_lane_ = lane;
+    // A gang of equal tasks asks for one lane again and again; the others can wait.
+    constexpr std::size_t kRun = 4;
+    if (run_ < kRun || !SynchroniseLane(state, lane)) Synchronise(state);
+    Age();
     if (lane == kNoLane) lane = GiveLane(state, shape, id);
     if (lane != kNoLane) ++lanes_[lane].hits;
     return lane;
+  }
+
+  std::size_t Find(const Shape& shape, ShapeId id) const {
+    if (id.has_value()) return LaneOf(id);
+    for (std::size_t i = 0; i < lanes_.size(); ++i) {
+      if (filter_.shape(i) == shape) return i;
+    }
+    return kNoLane;
   }
 
   std::size_t LaneOf(ShapeId id) const {
@@ -119,9 +125,8 @@ class TreeIndex final : public NodeIndex {
     }
     if (!id.has_value()) return kNoLane;
     if (id.slot >= misses_.size()) misses_.resize(id.slot + std::size_t{1}, 0);
-    const auto least =
-        std::min_element(lanes_.begin(), lanes_.end(),
-                         [](const Lane& a, const Lane& b) { return a.hits < b.hits; });
+    const auto least = std::min_element(
+        lanes_.begin(), lanes_.end(), [](const Lane& a, const Lane& b) { return a.hits < b.hits; });
     // Filling a lane costs about as much as a scan, so one that is asked about as often may stay.
     if (least == lanes_.end() || ++misses_[id.slot] <= least->hits) return kNoLane;
     if (least->shape.has_value()) lane_of_shape_[least->shape.slot] = kNoLane;
@@ -145,21 +150,17 @@ class TreeIndex final : public NodeIndex {
   }
 
   void FillLane(const ClusterState& state, std::size_t lane) {
-    LaneMask one;
-    one.Insert(lane);
     for (std::size_t leaf = 0; leaf < leaves_; ++leaf) {
-      T value = 0;
       const std::uint32_t slot = slot_of_leaf_[leaf];
-      if (state.nodes().live(slot) && leaf_of_slot_[slot] == leaf) {
-        const NodeView node = state.node(slot);
-        if (Fits(node, filter_.shape(lane))) {
-          rows_->ScoreRow(node, one, scores_.data());
-          value = Stored(scores_[lane]);
-        }
-      }
-      tree_.FillLane(leaf, lane, value);
+      const bool there = state.nodes().live(slot) && leaf_of_slot_[slot] == leaf;
+      tree_.FillLane(leaf, lane, there ? ScoreOf(state.node(slot), lane) : T{0});
     }
     tree_.RebuildAbove(lane);
+  }
+
+  T ScoreOf(const NodeView& node, std::size_t lane) {
+    if (!Fits(node, filter_.shape(lane))) return 0;
+    return Stored(rows_->Best(node, lane, order_).score);
   }
 
   T Stored(Score score) {
@@ -197,11 +198,40 @@ class TreeIndex final : public NodeIndex {
     } else if (!log.Reaches(seen_)) {
       Rebuild(state);
     }
-    while (seen_ < log.end()) {
+    const ChangeLog::Position end = log.end();
+    constexpr ChangeLog::Position kFew = 8;
+    if (end - seen_ > kFew) {
+      // After a gang many changes are of one node; it is looked at once.
+      last_change_.resize(state.nodes().slots(), 0);
+      for (ChangeLog::Position at = seen_; at < end; ++at) last_change_[log[at]] = at;
+      for (ChangeLog::Position at = seen_; at < end; ++at) {
+        if (last_change_[log[at]] == at) Refresh(state, log[at]);
+      }
+      seen_ = end;
+    }
+    while (seen_ < end) {
       const std::uint32_t slot = log[seen_++];
-      if (seen_ < log.end() && log[seen_] == slot) continue;
+      if (seen_ < end && log[seen_] == slot) continue;
       Refresh(state, slot);
     }
+    lane_seen_ = end;
+  }
+
+  // Brings one lane up to date, all of which were up to date at lane_seen_ or before. False: there
+  // is more to do.
+  bool SynchroniseLane(const ClusterState& state, std::size_t lane) {
+    const NodeTable& nodes = state.nodes();
+    const ChangeLog& log = nodes.changes();
+    if (!log.Reaches(seen_)) return false;
+    for (; lane_seen_ < log.end(); ++lane_seen_) {
+      const std::uint32_t slot = log[lane_seen_];
+      if (!nodes.live(slot) || slot >= leaf_of_slot_.size() || leaf_of_slot_[slot] == kNowhere ||
+          rank_of_slot_[slot] != nodes.rank(slot)) {
+        return false;
+      }
+      tree_.UpdateLane(leaf_of_slot_[slot], lane, ScoreOf(state.node(slot), lane));
+    }
+    return true;
   }
 
   void Refresh(const ClusterState& state, std::uint32_t slot) {
@@ -256,7 +286,7 @@ class TreeIndex final : public NodeIndex {
       tree_.Fill(leaf, std::span<const T>(row_.data(), width));
     }
     tree_.RebuildAbove();
-    seen_ = nodes.changes().end();
+    seen_ = lane_seen_ = nodes.changes().end();
   }
 
   Answer AnswerFor(const ClusterState& state, std::size_t lane, std::size_t leaf) {
@@ -281,6 +311,11 @@ class TreeIndex final : public NodeIndex {
 
   std::shared_ptr<const void> identity_;
   ChangeLog::Position seen_ = 0;
+  // Of the lane that was asked about run_ times more in a row.
+  ChangeLog::Position lane_seen_ = 0;
+  std::size_t run_lane_ = kNoLane;
+  std::size_t run_ = 0;
+  std::vector<ChangeLog::Position> last_change_;  // by slot
   // Leaves are in node order; of a node that has gone, its leaf stays until the next rebuild.
   std::vector<std::uint32_t> leaf_of_slot_;
   std::vector<std::uint64_t> rank_of_slot_;

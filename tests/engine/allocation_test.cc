@@ -89,8 +89,8 @@ class Steady {
 
  private:
   static std::vector<ShapeSpec> Shapes() {
-    return {WholeGpus(1, 1'000), WholeGpus(2, 3'000), WholeGpus(4),  ShareOf(500, 2'000),
-            ShareOf(300),         ShareOf(800, 500),     CpuTask(4'000), WholeGpus(5)};
+    return {WholeGpus(1, 1'000), WholeGpus(2, 3'000), WholeGpus(4),   ShareOf(500, 2'000),
+            ShareOf(300),        ShareOf(800, 500),   CpuTask(4'000), WholeGpus(5)};
   }
 
   TestCluster cluster_;

@@ -159,8 +159,7 @@ TEST(Scheduler, ABatchIsPlacedWholeOrNotAtAll) {
   EXPECT_EQ(cluster.hash(), hash);
   EXPECT_EQ(scheduler.sequence(), 0U);
   out.resize(2);
-  EXPECT_TRUE(
-      Refused(scheduler.PlaceMany(shapes, out), Code::kInvalidArgument, {"out", "2", "3"}));
+  EXPECT_TRUE(Refused(scheduler.PlaceMany(shapes, out), Code::kInvalidArgument, {"out", "2", "3"}));
 }
 
 TEST(Scheduler, ATaskWithoutANameIsKnownByItsHandle) {
@@ -191,7 +190,8 @@ TEST(Scheduler, ATaskWithoutANameIsKnownByItsHandle) {
   {
     Transaction transaction(cluster.state);
     ASSERT_TRUE(IsOk(transaction.Release(third->task)));
-    ASSERT_TRUE(IsOk(transaction.PlaceUnnamed(one, {*cluster.state.FindNode("a"), Devices({1})}).status()));
+    ASSERT_TRUE(
+        IsOk(transaction.PlaceUnnamed(one, {*cluster.state.FindNode("a"), Devices({1})}).status()));
   }
   EXPECT_TRUE(IsOk(scheduler.Release(third->task)));
   EXPECT_EQ(cluster.hash(), hash);

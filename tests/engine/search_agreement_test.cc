@@ -1,5 +1,5 @@
-// The index and the columns find what a scan finds, and give the same reasons: long random histories
-// in which all are asked.
+// The index and the columns find what a scan finds, and give the same reasons: long random
+// histories in which all are asked.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -71,8 +71,7 @@ template <class P, class F = Filters<>>
 Pair PairOf(std::string name, P policy, F filters = F(), std::size_t max_lanes = kMaxLanes) {
   return {.name = std::move(name),
           .index = std::make_unique<BasicPlacer<P, F>>(
-              policy, filters,
-              SearchOptions{.path = SearchPath::kIndex, .max_lanes = max_lanes}),
+              policy, filters, SearchOptions{.path = SearchPath::kIndex, .max_lanes = max_lanes}),
           .columns = std::make_unique<BasicPlacer<P, F>>(
               policy, filters, SearchOptions{.path = SearchPath::kColumns}),
           .scan = std::make_unique<BasicPlacer<P, F>>(policy, filters,
@@ -111,9 +110,9 @@ class World {
     pairs_.push_back(PairOf("worst_fit", WorstFit{}));
     pairs_.push_back(PairOf("first_fit", FirstFit{}));
     pairs_.push_back(PairOf("erased", AnyScore(fgd(false))));
-    pairs_.push_back(PairOf("erased sum", AnyScore(WeightedSum(
-                                              {{.weight_milli = 300, .score = fgd(false)},
-                                               {.weight_milli = 700, .score = BestFit{}}}))));
+    pairs_.push_back(
+        PairOf("erased sum", AnyScore(WeightedSum({{.weight_milli = 300, .score = fgd(false)},
+                                                   {.weight_milli = 700, .score = BestFit{}}}))));
   }
 
   // Some changes in one transaction, with questions in between; kept or taken back.
@@ -217,17 +216,29 @@ class World {
 
   void PlaceSome(Transaction& transaction, bool hold) {
     const ShapeId id = shapes_[rng_.Below(shapes_.size())];
-    const Shape& shape = cluster_.state.shapes()[id];
     Pair& pair = pairs_[rng_.Below(pairs_.size())];
+    // Now and then a gang of equal tasks, with something else in between.
+    for (std::uint64_t n = OneIn(rng_, 10) ? 1 + rng_.Below(20) : 1; n > 0; --n) {
+      PlaceOne(transaction, hold, id, pair);
+      if (OneIn(rng_, 12)) Release(transaction);
+      if (OneIn(rng_, 25)) (void)transaction.AddNode(NewNode());
+    }
+  }
+
+  void PlaceOne(Transaction& transaction, bool hold, ShapeId id, Pair& pair) {
+    const Shape& shape = cluster_.state.shapes()[id];
     const auto best = pair.index->Find(cluster_.state, shape, 0, JobFilter());
     ASSERT_TRUE(IsOk(best.status()));
+    const auto scanned = pair.scan->Find(cluster_.state, shape, 0, JobFilter());
+    ASSERT_EQ(best->found, scanned->found) << pair.name;
     if (!best->found) return;
-    const Placement placement = PlacementOf(cluster_.state.node(best->candidate.slot), shape,
-                                            best->candidate.choice());
+    ASSERT_EQ(best->candidate, scanned->candidate) << pair.name;
+    const Placement placement =
+        PlacementOf(cluster_.state.node(best->candidate.slot), shape, best->candidate.choice());
     const std::string name = "t" + std::to_string(next_task_++);
     if (hold) {
-      ASSERT_TRUE(IsOk(transaction.AddHold(
-          {.name = name, .owner = "", .shape = id, .placement = placement})));
+      ASSERT_TRUE(IsOk(
+          transaction.AddHold({.name = name, .owner = "", .shape = id, .placement = placement})));
       return;
     }
     ASSERT_TRUE(IsOk(transaction.Place(name, id, placement).status()));

@@ -36,8 +36,7 @@ TEST(EverFits, SaysOfARefusedTaskWhatTheFullAccountSays) {
           fits = fits || Fits(view.node(slot), shape);
         }
         if (fits) continue;
-        const Refusal refusal =
-            ExplainNodes(view, shape, [](const NodeView&, const auto&) {});
+        const Refusal refusal = ExplainNodes(view, shape, [](const NodeView&, const auto&) {});
         ASSERT_EQ(ever_fits(cluster.state, shape), refusal.outcome == Outcome::kWait);
         ASSERT_EQ(ever_fits(cluster.state, Shape(shape)), refusal.outcome == Outcome::kWait);
         ++(refusal.outcome == Outcome::kWait ? wait : never);

@@ -48,7 +48,8 @@ TEST(LaneFilter, AnswersAsFitsDoesForEachLane) {
 
 TEST(LaneFilter, NothingFitsACordonedNodeOrWithoutLanes) {
   TestCluster cluster;
-  const NodeId node = cluster.AddNode({.name = "n", .cpu_milli = 1'000, .mem_mib = 0, .devices = {}});
+  const NodeId node =
+      cluster.AddNode({.name = "n", .cpu_milli = 1'000, .mem_mib = 0, .devices = {}});
   LaneFilter filter;
   EXPECT_TRUE(filter.Fit(cluster.node(node)).empty());
   filter.SetLane(3, cluster.ShapeOf({.cpu_milli = 500, .models = {}}));

@@ -31,9 +31,8 @@ class Reference {
     for (std::size_t row = 0; row < rows_.size(); ++row) {
       if (rows_[row][lane] > 0) all.push_back(row);
     }
-    std::stable_sort(all.begin(), all.end(), [&](std::size_t a, std::size_t b) {
-      return rows_[a][lane] > rows_[b][lane];
-    });
+    std::stable_sort(all.begin(), all.end(),
+                     [&](std::size_t a, std::size_t b) { return rows_[a][lane] > rows_[b][lane]; });
     return all;
   }
 
@@ -66,6 +65,9 @@ void ExpectLikeReference(SimdUse simd, std::size_t rows, std::size_t width, std:
       reference[row][lane] = static_cast<T>(rng.Below(most + 1));
       tree.FillLane(row, lane, reference[row][lane]);
       tree.RebuildAbove(lane);
+    } else if (rng.Below(3) == 0) {
+      reference[row][lane] = static_cast<T>(rng.Below(most + 1));
+      tree.UpdateLane(row, lane, reference[row][lane]);
     } else {
       random_row(row);
       tree.Update(row, reference[row].data());

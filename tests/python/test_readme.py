@@ -21,12 +21,20 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
 
 
-def test_python_block_places_one_gang_and_says_why_the_other_waits() -> None:
-    (source,) = blocks("python")
+def output_of(source: str) -> list[str]:
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         exec(compile(source, "README.md", "exec"), {})
-    lines = out.getvalue().splitlines()
+    return out.getvalue().splitlines()
+
+
+def test_python_block_places_a_batch_by_the_index() -> None:
+    _, source = blocks("python")
+    assert output_of(source) == ["10000 placed; {'index': 10000}"]
+
+
+def test_python_block_places_one_gang_and_says_why_the_other_waits() -> None:
+    lines = output_of(blocks("python")[0])
     assert [line.split()[0] for line in lines[:3]] == [f"train/worker/{i}" for i in range(3)]
     assert all(line.split()[2] in ("n1", "n2") for line in lines[:3])
     assert lines[3].startswith("job 'tune' waits: GangDoesNotFit: 1 of 2 tasks")

@@ -61,15 +61,19 @@ TEST(ChangeLog, HasEveryStepAndWhatTakesItBack) {
     return log[from];
   };
   EXPECT_EQ(changed_by([&] { (void)transaction.SetCordoned(b, true); }), b.slot);
-  EXPECT_EQ(changed_by([&] { (void)transaction.SetForeign(b, {.cpu_milli = 1, .device_milli = {}}); }), b.slot);
+  EXPECT_EQ(
+      changed_by([&] { (void)transaction.SetForeign(b, {.cpu_milli = 1, .device_milli = {}}); }),
+      b.slot);
   EXPECT_EQ(changed_by([&] { (void)transaction.RemoveNode(a); }), a.slot);
   EXPECT_EQ(changed_by([&] { (void)transaction.UpdateNode(a, Node("a")); }), a.slot);
-  EXPECT_EQ(changed_by([&] { (void)transaction.Place("t", shape, {.node = b, .devices = {}}); }), b.slot);
-  EXPECT_EQ(changed_by([&] {
-              (void)transaction.AddHold(
-                  {.name = "h", .owner = "", .shape = shape, .placement = {.node = a, .devices = {}}});
-            }),
-            a.slot);
+  EXPECT_EQ(changed_by([&] { (void)transaction.Place("t", shape, {.node = b, .devices = {}}); }),
+            b.slot);
+  EXPECT_EQ(
+      changed_by([&] {
+        (void)transaction.AddHold(
+            {.name = "h", .owner = "", .shape = shape, .placement = {.node = a, .devices = {}}});
+      }),
+      a.slot);
   EXPECT_EQ(changed_by([&] { (void)transaction.AddNode(Node("c")); }), 2U);
 }
 

@@ -202,8 +202,9 @@ TEST(DeviceLedger, TheShortFormsForSharesSayTheSame) {
         if (held) return {ledger.held, ledger.held_by};
         return {ledger.used, ledger.used_by};
       };
-      const Shape shape = OneIn(rng, 4) ? kWhole : Share(static_cast<std::int32_t>(IntBelow(rng, 999)),
-                                                         IntBelow(rng, 3) * 9'000);
+      const Shape shape = OneIn(rng, 4) ? kWhole
+                                        : Share(static_cast<std::int32_t>(IntBelow(rng, 999)),
+                                                IntBelow(rng, 3) * 9'000);
       const std::int64_t sign = OneIn(rng, 3) ? -1 : 1;
       auto [amounts, tenancy] = column(one.ledger);
       AddTake(TakeOf(one.ledger, nullptr, shape, nullptr), one.ledger, nullptr, sign, amounts,

@@ -62,7 +62,7 @@ struct BatchPlacement {
   TaskId task = {};         // if it was placed
   NodeId node = {};         // likewise
   DeviceMask devices = {};  // likewise; of MIG instances, the devices that they are on
-  std::int32_t score = 0;  // likewise
+  std::int32_t score = 0;   // likewise
   DecisionKind kind = DecisionKind::kWait;
 };
 

@@ -175,9 +175,9 @@ class BasicPlacer final : public Placer {
   SearchResult ScanColumns(const ClusterState& state, const Shape& shape, std::uint64_t sequence,
                            const JobFilter& filter) {
     const Filters<JobFilter, ExtraFilters> both(filter, filters_);
-    SearchResult best = scan_.FindAmong(
-        StateView(state), shape, sequence, both, score_,
-        [&](const auto& visit) { columns_.ForEachFitting(state, shape, visit); });
+    SearchResult best =
+        scan_.FindAmong(StateView(state), shape, sequence, both, score_,
+                        [&](const auto& visit) { columns_.ForEachFitting(state, shape, visit); });
     best.path = DecisionPath::kColumns;
     return best;
   }

@@ -70,16 +70,16 @@ class PlainScan {
       const NodeView node = view.node(slot);
       if (!filter(node, shape).verdict.ok()) return;
       // Inlined at each use: it is the innermost loop of a scan.
-      ForEachOffer(node, shape, order, by_device,
-                   [&](const DeviceChoice& choice) __attribute__((always_inline)) {
-                     if constexpr (NodeScore<P>) {
-                       consider(node, choice, score(node, shape, choice));
-                     } else {
-                       candidates_.push_back({.slot = slot,
-                                              .devices = choice.devices,
-                                              .instance = choice.instance});
-                     }
-                   });
+      ForEachOffer(
+          node, shape, order,
+          by_device, [&](const DeviceChoice& choice) __attribute__((always_inline)) {
+            if constexpr (NodeScore<P>) {
+              consider(node, choice, score(node, shape, choice));
+            } else {
+              candidates_.push_back(
+                  {.slot = slot, .devices = choice.devices, .instance = choice.instance});
+            }
+          });
     });
     if constexpr (!NodeScore<P>) {
       scores_.resize(candidates_.size());

@@ -59,7 +59,8 @@ class BasicScheduler {
     const Shape& request = view.shape(shape);
     const absl::StatusOr<SearchResult> best = placer_.Find(state_, request, sequence_, JobFilter());
     if (!best.ok()) return best.status();
-    Decision decision{.path = best->path, .shape = shape, .placement = {}, .grant = {}, .refusal = {}};
+    Decision decision{
+        .path = best->path, .shape = shape, .placement = {}, .grant = {}, .refusal = {}};
     if (!best->found) {
       if (detail == RefusalDetail::kFull) {
         decision.refusal = placer_.Explain(view, request, JobFilter());

@@ -18,8 +18,8 @@ template <class T>
 struct LaneKernels {
   // Writes the element-wise maxima of kLaneFan rows.
   void (*maxima)(const T* rows, std::size_t width, T* out);
-  // Mends a row of maxima after one of its rows, which was `before`, has become `row`; `rows` is the
-  // first of them. `before` has then what the maxima were. Returns whether they changed.
+  // Mends a row of maxima after one of its rows, which was `before`, has become `row`; `rows` is
+  // the first of them. `before` has then what the maxima were. Returns whether they changed.
   bool (*mend)(T* before, const T* row, const T* rows, std::size_t width, T* maxima);
   // Writes scores − below. Returns false if one of them is not in 0 to most.
   bool (*narrow)(const std::int32_t* scores, std::size_t width, std::int32_t below,

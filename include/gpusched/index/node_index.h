@@ -21,11 +21,11 @@ struct NodeIndexOptions {
   std::size_t max_lanes = kMaxLanes;
 };
 
-// Keeps, for a score that depends on the node alone, the score of every node for the shapes that are
-// asked about (lanes), in a ScoreTree. It holds no truth: it reads in the ledger's change log what
-// has changed since it was last asked, in or out of a transaction, and may be thrown away at any
-// time. Shapes get a lane when they are asked about; when all lanes are taken, the one that is asked
-// about least makes room for one that is asked about more. Thread-compatible.
+// Keeps, for a score that depends on the node alone, the score of every node for the shapes that
+// are asked about (lanes), in a ScoreTree. It holds no truth: it reads in the ledger's change log
+// what has changed since it was last asked, in or out of a transaction, and may be thrown away at
+// any time. Shapes get a lane when they are asked about; when all lanes are taken, the one that is
+// asked about least makes room for one that is asked about more. Thread-compatible.
 class GPUSCHED_EXPORT NodeIndex {
  public:
   enum class Outcome : std::uint8_t {

@@ -58,9 +58,7 @@ class ScoreTree {
   void Fill(std::size_t r, std::span<const T> scores) {
     std::copy(scores.begin(), scores.end(), levels_[0].data() + r * width_);
   }
-  void FillLane(std::size_t r, std::size_t lane, T score) {
-    levels_[0][r * width_ + lane] = score;
-  }
+  void FillLane(std::size_t r, std::size_t lane, T score) { levels_[0][r * width_ + lane] = score; }
   // Computes all maxima anew. O(rows · width).
   void RebuildAbove() {
     for (std::size_t level = 0; level < levels_.size(); ++level) {
@@ -100,6 +98,26 @@ class ScoreTree {
     }
   }
 
+  // The same for one lane of a row.
+  void UpdateLane(std::size_t r, std::size_t lane, T score) {
+    T* child = levels_[0].data() + r * width_ + lane;
+    std::size_t at = r;
+    for (std::size_t level = 0; *child != score; ++level) {
+      const T before = *child;
+      *child = score;
+      if (level == levels_.size()) return;
+      at /= kFan;
+      child = ParentOf(level, at) + lane;
+      if (score < *child) {
+        if (before != *child) return;
+        // The maximum was lost.
+        const T* const first = Group(level, at) + lane;
+        score = 0;
+        for (std::size_t i = 0; i < kFan; ++i) score = std::max(score, first[i * width_]);
+      }
+    }
+  }
+
   // The highest score of a lane; 0: no row is a candidate. One load.
   T Max(std::size_t lane) const { return root_[lane]; }
 
@@ -121,7 +139,8 @@ class ScoreTree {
   }
 
   // Enumerates the candidates of a lane by score, highest first, then by row: the order in which a
-  // scan would take them. Lazy: what is not asked for is not looked at. Valid until the next change.
+  // scan would take them. Lazy: what is not asked for is not looked at. Valid until the next
+  // change.
   class Cursor {
    public:
     // Begins anew, with the memory of the enumeration before.

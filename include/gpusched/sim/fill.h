@@ -60,8 +60,8 @@ struct FillResult {
   std::int64_t placed = 0;
   std::array<std::int64_t, kReasons> failed{};  // by dominant reason
   std::int64_t decisions = 0;
-  PathCounts paths{};      // decisions by the way in which they were computed
-  double seconds = 0;      // of all decisions and commits
+  PathCounts paths{};  // decisions by the way in which they were computed
+  double seconds = 0;  // of all decisions and commits
   LatencyNs latency;
   std::uint64_t placements_digest = 0;
   std::uint64_t state_hash = 0;           // at the end

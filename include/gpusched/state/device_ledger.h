@@ -140,8 +140,8 @@ inline DeviceFree FreeOfShared(const DeviceLedger& device, std::uint8_t model) {
                                                  device.held.mem_mib - device.foreign.mem_mib);
   }
   const std::int64_t open = device.capacity.gpu_milli - device.foreign.gpu_milli;
-  free.gpu_milli = static_cast<std::int32_t>(std::max<std::int64_t>(
-      0, open - device.used_by.direct_milli - device.held_by.direct_milli));
+  free.gpu_milli = static_cast<std::int32_t>(
+      std::max<std::int64_t>(0, open - device.used_by.direct_milli - device.held_by.direct_milli));
   if (open <= 0 || device.used_by.whole > 0 || device.held_by.whole > 0) return free;
   const bool idle = device.used_by.tenants + device.held_by.tenants == 0 && open == kMilli;
   free.offers = static_cast<OfferMask>(kOfferShare | (idle ? kOfferWhole : 0));

@@ -25,8 +25,8 @@ class ShapeTable {
 
   bool Has(ShapeId id) const { return id.slot < shapes_.size(); }
   const Shape& operator[](ShapeId id) const { return shapes_[id.slot]; }
-  // The handle of a shape that is one of ours, the object itself and not an equal one; no handle for
-  // any other.
+  // The handle of a shape that is one of ours, the object itself and not an equal one; no handle
+  // for any other.
   ShapeId IdOf(const Shape& shape) const {
     const std::less<const Shape*> before;
     const Shape* const first = shapes_.data();

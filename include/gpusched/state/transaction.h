@@ -124,8 +124,8 @@ class GPUSCHED_EXPORT Transaction {
   // Model indices of a node's devices, if with them the cluster's sums stay in range.
   absl::StatusOr<std::vector<std::uint32_t>> CheckCapacity(const NodeSpec& spec,
                                                            const Resources& others);
-  absl::StatusOr<TaskId> Take(std::optional<std::string_view> task, ShapeId shape, const Placement& placement,
-                              const TaskOwner& owner, bool must_fit);
+  absl::StatusOr<TaskId> Take(std::optional<std::string_view> task, ShapeId shape,
+                              const Placement& placement, const TaskOwner& owner, bool must_fit);
   void SaveJob(std::uint32_t slot);
   void UndoJob(const Entry& entry);
   void Undo(const Entry& entry);

@@ -75,8 +75,8 @@ std::unique_ptr<RowScorer> WeightedSum::Rows() const {
     rows.push_back(
         {.rows = std::move(term), .factor = factors_[i], .range = terms_[i].score.range()});
   }
-  return std::make_unique<WeightedRows>(std::move(rows),
-                                        std::make_unique<DirectRows<SumOfNodes>>(SumOfNodes{*this}));
+  return std::make_unique<WeightedRows>(
+      std::move(rows), std::make_unique<DirectRows<SumOfNodes>>(SumOfNodes{*this}));
 }
 
 void WeightedSum::ScoreBatch(const Batch& batch, std::span<Score> out) const {

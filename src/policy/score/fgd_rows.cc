@@ -105,9 +105,8 @@ bool FgdRows::Begin(const NodeView& node) {
   }
   for (std::size_t i = 0; i < parts; ++i) lefts_[i].whole = whole;
   if (whole > 0) {
-    lefts_[parts] = {.steps = static_cast<std::int32_t>(kMilli) / step_,
-                     .counted = 0,
-                     .whole = whole - 1};
+    lefts_[parts] = {
+        .steps = static_cast<std::int32_t>(kMilli) / step_, .counted = 0, .whole = whole - 1};
   }
   parts_ = parts;
   choices_ = parts + (whole > 0 ? 1U : 0U);

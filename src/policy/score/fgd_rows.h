@@ -14,10 +14,10 @@
 
 namespace gpusched {
 
-// Usable GPU of a node is a sum over its devices (FragmentTable::ByAmounts), so after a placement it
-// is the sum for the CPU that is then left, with the terms of the taken devices exchanged. Terms are
-// tables by row of the FragmentTable and by what is left, in steps that all requests are multiples
-// of; sums are shared by shapes that ask as much CPU.
+// Usable GPU of a node is a sum over its devices (FragmentTable::ByAmounts), so after a placement
+// it is the sum for the CPU that is then left, with the terms of the taken devices exchanged. Terms
+// are tables by row of the FragmentTable and by what is left, in steps that all requests are
+// multiples of; sums are shared by shapes that ask as much CPU.
 class FgdRows final : public RowScorer {
  public:
   explicit FgdRows(Fgd score);

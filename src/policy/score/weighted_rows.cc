@@ -36,9 +36,8 @@ void WeightedRows::ScoreRow(const NodeView& node, const LaneMask& asked, Score* 
   summed.ForEach([&](std::size_t lane) { sums_[lane] = 0; });
   for (Term& term : terms_) {
     term.rows->ScoreRow(node, summed, scores_.data());
-    summed.ForEach([&](std::size_t lane) {
-      Blend::Add(term.factor, scores_[lane], term.range, sums_[lane]);
-    });
+    summed.ForEach(
+        [&](std::size_t lane) { Blend::Add(term.factor, scores_[lane], term.range, sums_[lane]); });
   }
   summed.ForEach([&](std::size_t lane) { out[lane] = Blend::Round(sums_[lane]); });
 }

@@ -12,9 +12,9 @@
 
 namespace gpusched {
 
-// If at most one term tells the devices of a node apart, the best device for the sum is the best one
-// for that term, and the sum of rows is the row of the sum. Else, and for nodes and shapes that are
-// not plain, `direct` is asked: the sum itself, shape by shape.
+// If at most one term tells the devices of a node apart, the best device for the sum is the best
+// one for that term, and the sum of rows is the row of the sum. Else, and for nodes and shapes that
+// are not plain, `direct` is asked: the sum itself, shape by shape.
 class GPUSCHED_EXPORT WeightedRows final : public RowScorer {
  public:
   struct Term {
