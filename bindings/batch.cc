@@ -15,7 +15,7 @@ constexpr std::uint64_t kNoTask = std::numeric_limits<std::uint64_t>::max();
 // One dimension of whole numbers; a list of them will do. Signed ones are checked: a number below 0
 // is no handle.
 py::array WholeColumn(const py::object& column, std::string_view field) {
-  const py::array array = py::array::ensure(column);
+  py::array array = py::array::ensure(column);
   if (!array) {
     PyErr_Clear();
     Raise(InvalidField("batch", field, Shown(column), "use an array of whole numbers"));

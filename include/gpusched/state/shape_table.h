@@ -28,7 +28,7 @@ class ShapeTable {
   // The handle of a shape that is one of ours, the object itself and not an equal one; no handle
   // for any other.
   ShapeId IdOf(const Shape& shape) const {
-    const std::less<const Shape*> before;
+    const std::less<> before;
     const Shape* const first = shapes_.data();
     if (before(&shape, first) || !before(&shape, first + shapes_.size())) return {};
     return {.slot = static_cast<std::uint32_t>(&shape - first)};

@@ -64,7 +64,7 @@ Fgd::Fgd(FragmentTable table) : table_(std::move(table)) {
   }
   shift_ = static_cast<unsigned>(std::bit_width(static_cast<std::uint64_t>(narrowest))) - 1;
   // All devices of a node from usable to not, and all of it taken; or the other way.
-  lowest_ = -2 * kMaxDevicesPerNode * kMilli * table_.total_weight();
+  lowest_ = -2 * std::int64_t{kMaxDevicesPerNode} * kMilli * table_.total_weight();
   const auto steps = static_cast<std::size_t>(-2 * lowest_) >> shift_;
   for (std::size_t step = 0; step <= steps; ++step) {
     const std::int64_t begin = lowest_ + static_cast<std::int64_t>(step << shift_);

@@ -168,12 +168,12 @@ void FgdRows::ScoreRow(const NodeView& node, const LaneMask& asked, Score* out) 
   });
 }
 
-NodeChoice FgdRows::Best(const NodeView& node, std::size_t i, DeviceOrder order) {
-  const bool shares = shares_.contains(i);
-  if (!(shares || wholes_.contains(i)) || !Begin(node)) {
-    return BestOnNode(node, shapes_[i], score_, order, shapes_[i].shares());
+NodeChoice FgdRows::Best(const NodeView& node, std::size_t at, DeviceOrder order) {
+  const bool shares = shares_.contains(at);
+  if (!(shares || wholes_.contains(at)) || !Begin(node)) {
+    return BestOnNode(node, shapes_[at], score_, order, shapes_[at].shares());
   }
-  const Lane& lane = lanes_[i];
+  const Lane& lane = lanes_[at];
   CpuClass after;
   With(after);
   const std::int64_t before = after.parts + after.whole[whole_free_];
@@ -181,7 +181,7 @@ NodeChoice FgdRows::Best(const NodeView& node, std::size_t i, DeviceOrder order)
   With(after);
   NodeChoice best;
   if (!shares) {
-    best.choice = ChooseDevices(node, shapes_[i], order);
+    best.choice = ChooseDevices(node, shapes_[at], order);
     best.score = score_.Rank(lane.taken + after.parts - before +
                              after.whole[whole_free_ - static_cast<std::uint32_t>(lane.amount)]);
     return best;

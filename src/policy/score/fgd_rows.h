@@ -24,7 +24,7 @@ class FgdRows final : public RowScorer {
 
   void SetLane(std::size_t lane, const Shape& shape) override;
   void ScoreRow(const NodeView& node, const LaneMask& asked, Score* out) override;
-  NodeChoice Best(const NodeView& node, std::size_t lane, DeviceOrder order) override;
+  NodeChoice Best(const NodeView& node, std::size_t at, DeviceOrder order) override;
   bool shares_work() const override { return true; }
 
  private:
