@@ -38,7 +38,8 @@ test: cpp $(VENV)/.package  ## install what is missing, run all C++ and Python t
 bench: $(VENV)/.tools  ## build and run the benchmarks
 	cmake --preset bench
 	cmake --build --preset bench
-	build/bench/benchmarks/gpusched_benchmarks
+	build/bench/benchmarks/gpusched_benchmarks \
+	  --benchmark_out=build/bench/results.json --benchmark_out_format=json
 
 lint: lint-format lint-types lint-tidy  ## check formatting and types, run the linters
 
