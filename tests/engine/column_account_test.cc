@@ -176,8 +176,13 @@ TEST(ColumnAccount, DevicesOfDifferentMemoryAreCountedOneByOne) {
 
 // GPUSCHED_FUZZ_DECISIONS in the environment makes it longer.
 TEST(ColumnAccount, SaysWhatTheFiltersSayInRandomHistories) {
+#ifdef __SANITIZE_ADDRESS__
+  constexpr std::uint64_t kUsual = 5'000;  // it takes some ten times as long
+#else
+  constexpr std::uint64_t kUsual = 30'000;
+#endif
   const char* const wanted = std::getenv("GPUSCHED_FUZZ_DECISIONS");
-  const std::uint64_t enough = wanted == nullptr ? 30'000 : std::strtoull(wanted, nullptr, 10);
+  const std::uint64_t enough = wanted == nullptr ? kUsual : std::strtoull(wanted, nullptr, 10);
   std::uint64_t asked = 0;
   std::uint64_t never = 0;
   std::array<std::uint64_t, kReasons> dominant{};
