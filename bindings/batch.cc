@@ -46,15 +46,17 @@ TaskId TaskNumbered(std::uint64_t number) {
 }
 
 std::vector<ShapeId> ShapeColumn(const py::object& column) {
-  const py::array_t<std::int64_t, py::array::c_style | py::array::forcecast> numbers(
-      WholeColumn(column, "shapes"));
+  const py::array given = WholeColumn(column, "shapes");
+  const py::array_t<std::int64_t, py::array::c_style | py::array::forcecast> numbers(given);
   constexpr std::int64_t kLast = ShapeId::kNoSlot - std::int64_t{1};
   std::vector<ShapeId> ids;
   ids.reserve(static_cast<std::size_t>(numbers.size()));
   for (const std::int64_t number :
        std::span(numbers.data(), static_cast<std::size_t>(numbers.size()))) {
     if (number < 0 || number > kLast) {
-      Raise(InvalidField("batch", "shapes", absl::StrCat(number),
+      // As it was given: one of 64 bits without sign is another number with one.
+      const py::object value = given[py::int_(ids.size())];
+      Raise(InvalidField("batch", "shapes", py::str(value).cast<std::string>(),
                          "use numbers that Cluster.intern gave"));
     }
     ids.push_back({.slot = static_cast<std::uint32_t>(number)});

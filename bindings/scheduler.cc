@@ -118,7 +118,15 @@ class PyScheduler {
     const std::vector<TaskId> ids = TaskColumn(tasks);
     cluster_->RequireWritable();
     Transaction transaction(cluster_->mutable_state());
-    for (const TaskId task : ids) RaiseIfError(transaction.Release(task));
+    for (const TaskId task : ids) {
+      if (!cluster_->state().tasks().Has(task)) {
+        Raise(FieldError(absl::StatusCode::kNotFound, "batch", "tasks",
+                         absl::StrCat(TaskNumber(task)),
+                         "no task of this number is running (any more); give those that run, each "
+                         "once"));
+      }
+      RaiseIfError(transaction.Release(task));
+    }
     transaction.Commit();
   }
 
